@@ -1,0 +1,38 @@
+"""Targets: what the hardware can do, as data. Lowering asks the target, never the machine it runs on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Target:
+    """One hardware target.
+
+    Sizes in bytes. `shared_per_block` is what a block may have after opting in to the larger carve-out; `static_shared` is the limit
+    without opting in. `registers_per_thread` is the architectural maximum of 32-bit registers. Figures: CUDA C++
+    Programming Guide, table "Technical Specifications per Compute Capability".
+    """
+
+    name: str
+    capability: tuple[int, int] | None
+    warp_size: int = 32
+    max_threads: int = 1024
+    static_shared: int = 48 * 1024
+    shared_per_block: int = 48 * 1024
+    registers_per_thread: int = 255
+    shuffles: bool = True
+    mma: bool = False
+    wgmma: bool = False
+    async_copy: bool = False
+    vector_bytes: int = 16
+
+
+TARGETS: dict[str, Target] = {t.name: t for t in (
+    Target("sm_75", (7, 5), shared_per_block=64 * 1024, mma=True),
+    Target("sm_80", (8, 0), shared_per_block=163 * 1024, mma=True, async_copy=True),
+    Target("sm_86", (8, 6), shared_per_block=99 * 1024, mma=True, async_copy=True),
+    Target("sm_89", (8, 9), shared_per_block=99 * 1024, mma=True, async_copy=True),
+    Target("sm_90", (9, 0), shared_per_block=227 * 1024, mma=True, wgmma=True, async_copy=True),
+    Target("simulator", None, shuffles=False, vector_bytes=0),
+)}
