@@ -141,6 +141,14 @@ class Index(Expr):
     other: Expr | None = None
 
 
+@dataclass(frozen=True)
+class View(Expr):
+    """`(expression)[:, None]`: axes added to the value of any expression that is not a lone name."""
+
+    value: Expr
+    items: tuple[NewAxis | FullAxis, ...]
+
+
 # --- statements ----------------------------------------------------------------------------------
 
 

@@ -168,11 +168,13 @@ class ExpressionRules(Transformer_NonRecursive):
         span = span_of(place)
         items = [self.settled(i) if isinstance(i, ast.Expr) else i for i in items]
         if not isinstance(base, ast.Name):
+            if items and not any(isinstance(i, ast.Expr) for i in items):
+                return ast.View(self.settled(base), tuple(items), span=span)
             self.sink.error(
                 "E0116",
-                "only a name can be indexed",
+                "only a tensor can be indexed, and only by its name",
                 base.span,
-                help="give the value a name first: `let t = ...;`, then `t[...]`",
+                help="give the value a name first: `let t = ...;`; `:` and `None` may follow any value",
             )
             base = ast.Name("_", span=base.span)
         if not items:

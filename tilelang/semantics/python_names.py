@@ -1,0 +1,72 @@
+"""Names from Python, NumPy, Triton and CUDA that people will try, and what `.tile` has instead."""
+
+from __future__ import annotations
+
+DTYPE_NAMES = {
+    "float": "f32",
+    "float16": "f16",
+    "float32": "f32",
+    "float64": "f64",
+    "half": "f16",
+    "double": "f64",
+    "bfloat16": "bf16",
+    "fp16": "f16",
+    "fp32": "f32",
+    "fp64": "f64",
+    "int": "i32",
+    "int8": "i8",
+    "int16": "i16",
+    "int32": "i32",
+    "int64": "i64",
+    "long": "i64",
+    "uint8": "u8",
+    "uint16": "u16",
+    "uint32": "u32",
+    "uint64": "u64",
+    "byte": "u8",
+    "i1": "bool",
+    "boolean": "bool",
+    "bool_": "bool",
+}
+"""Element types by the names they have elsewhere."""
+
+VALUE_HELP = {
+    "np": "there are no modules: `np.exp(x)` is `exp(x)`",
+    "numpy": "there are no modules: `numpy.exp(x)` is `exp(x)`",
+    "tl": "there are no modules: `tl.exp(x)` is `exp(x)`, and `tl.load(p)` is `x[i]`",
+    "triton": "there are no modules: `triton.cdiv(a, b)` is `cdiv(a, b)`",
+    "torch": "there are no modules: `torch.exp(x)` is `exp(x)`",
+    "math": "there are no modules: `math.pi` is `pi`",
+    "e": "write `exp(1.0)`, or `const E = 2.718281828459045;`",
+}
+
+FUNCTION_HELP = {
+    "len": "extents have names: the dims of the parameter, such as `N` of `x: f32[N]`",
+    "range": "`range` belongs to `for`: `for k in range(0, K, BK) { ... }`; an index tile is `0 +: N`",
+    "arange": "an index tile is `0 +: N`",
+    "iota": "an index tile is `0 +: N`",
+    "load": "read a tensor with `x[i, j]`, with a mask `x[i, j] where m else 0.0`",
+    "store": "write a tensor with `y[i, j] = v;`, with a mask `y[i, j] = v where m;`",
+    "astype": "convert with `as`: `x as f16`",
+    "int": "convert with `as`: `x as i32`",
+    "float": "convert with `as`: `x as f32`",
+    "expand_dims": "add an axis with `v[:, None]` or `v[None, :]`",
+    "matmul": "write `dot(a, b)`",
+    "mean": "write `sum(v, axis=0) / (N as f32)`",
+    "relu": "write `maximum(v, 0.0)`",
+    "fabs": "write `abs(v)`",
+    "power": "write `pow(a, b)`",
+    "fmax": "write `maximum(a, b)`",
+    "fmin": "write `minimum(a, b)`",
+    "printf": 'write `print("text", v);`',
+    "syncthreads": "barriers are the compiler's business: a program sees its own earlier writes",
+    "debug_barrier": "barriers are the compiler's business: a program sees its own earlier writes",
+    "num_program": "write `num_programs(axis)`",
+    "concatenate": "write `cat(a, b, axis=0)`",
+    "concat": "write `cat(a, b, axis=0)`",
+    "empty": "write `zeros([..], f32)`",
+    "trans": "write `transpose(v)`",
+    "softmax": "write `let e = exp(v - max(v, axis=0));` and then `e / sum(e, axis=0)`",
+    "isfinite": "write `not (isnan(v) or isinf(v))`",
+    "eval": "there is no `eval`",
+}
