@@ -57,7 +57,7 @@ class Stage:
 def _lex(c: Compilation, sink: Sink) -> object:
     from tilelang.syntax.lexing import lex
 
-    return lex(c.source, sink)
+    return lex(c.source, Sink())  # the parser lexes too, and reports malformed tokens with its own errors
 
 
 def _parse(c: Compilation, sink: Sink) -> object:
@@ -146,7 +146,11 @@ def run(compilation: Compilation, stages: Iterable[Stage], *, until: str | None 
 
 def _run_stage(compilation: Compilation, stage: Stage) -> Compilation:
     sink, start = Sink(), time.perf_counter()
-    value = stage.run(compilation, sink)
+    try:
+        value = stage.run(compilation, sink)
+    except CompileError as error:
+        error.source = error.source or compilation.source  # a stage that sees no text cannot name it
+        raise
     spent = (stage.name, time.perf_counter() - start)
     if sink.failed:
         raise CompileError(sink.diagnostics, compilation.source)
@@ -162,6 +166,7 @@ def chosen_kernel(compilation: Compilation) -> ast.KernelDef:
         return next(iter(kernels.values()))
     if compilation.kernel in kernels:
         return kernels[compilation.kernel]
-    asked = f"there is no kernel `{compilation.kernel}`" if compilation.kernel else "which kernel? the file does not have exactly one"
+    asked = (f"there is no kernel `{compilation.kernel}`" if compilation.kernel
+             else "which kernel? the file does not have exactly one")
     raise CompileError([Diagnostic("E0701", f"{asked} in {compilation.source.name}", notes=(f"kernels in the file: {names}",),
                                    help="name one: FILE:KERNEL")], compilation.source)

@@ -85,7 +85,8 @@ class _Builder:
     def program(self, statements: Sequence[typed.Statement]) -> Block:
         with self.out.block() as body:
             if leaves_early(statements, tail=True):
-                self.set_live(True)
+                with self.out.at(statements[0].span):
+                    self.set_live(True)
             self.statements(statements, tail=True)
         return body.close()
 
@@ -165,10 +166,12 @@ class _Builder:
     # --- control flow ----------------------------------------------------------------------------
 
     def if_statement(self, statement: typed.If, tail: bool) -> None:
-        if is_long_chain(statement):
-            self.statements(split_chain(statement), tail)
-        else:
+        if not is_long_chain(statement):
             self.branch(self.value(statement.condition), statement.then, statement.orelse, tail)
+            return
+        for part in split_chain(statement):  # what follows a link that returns is skipped: it was decided
+            with self.out.at(part.span):
+                self.statement(part, tail=False)
 
     def branch(self, condition: Value, then: Sequence[typed.Statement], orelse: Sequence[typed.Statement],
                tail: bool) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tilelang.diagnostics import Span
 from tilelang.dtypes import BOOL
 from tilelang.semantics import typed
 from tilelang.semantics.types import TileType
@@ -78,22 +79,26 @@ def split_chain(statement: typed.If) -> list[typed.Statement]:
     """
     # No other variable has this uid: real ones are positive, and one statement has one place in the tree.
     decided = typed.Var("decided", -2 - statement.span.start, TileType(BOOL))
-    undecided = typed.Elementwise("not", (typed.Read(decided, type=decided.type),), type=decided.type)
-    chain: list[typed.Statement] = [_set(decided, False, declares=True)]
+    chain: list[typed.Statement] = [_set(decided, False, statement.span, declares=True)]
     rest: Sequence[typed.Statement] = (statement,)
     while len(rest) == 1 and isinstance(rest[0], typed.If):
         link = rest[0]
-        chosen = (_set(decided, True, declares=False), *link.then)
+        chosen = (_set(decided, True, link.span), *link.then)
         arm = typed.If(link.condition, chosen, span=link.span)
-        chain.append(typed.If(undecided, (arm,), span=link.span))
+        chain.append(typed.If(_not(decided, link.span), (arm,), span=link.span))
         rest = link.orelse
     if rest:
-        chain.append(typed.If(undecided, tuple(rest), span=statement.span))
+        chain.append(typed.If(_not(decided, rest[0].span), tuple(rest), span=rest[0].span))
     return chain
 
 
-def _set(variable: typed.Var, value: bool, declares: bool) -> typed.Bind:
-    return typed.Bind((variable,), typed.Const(value, type=variable.type), declares)
+def _set(variable: typed.Var, value: bool, span: Span, declares: bool = False) -> typed.Bind:
+    return typed.Bind((variable,), typed.Const(value, type=variable.type, span=span), declares, span=span)
+
+
+def _not(variable: typed.Var, span: Span) -> typed.Elementwise:
+    operand = typed.Read(variable, type=variable.type, span=span)
+    return typed.Elementwise("not", (operand,), type=variable.type, span=span)
 
 
 def _with_tail(statements: Sequence[typed.Statement], tail: bool) -> list[tuple[typed.Statement, bool]]:
