@@ -1,0 +1,145 @@
+"""The memories of a batch: registers, shared memory and global memory, with what was written where.
+
+A shared array is one flat NumPy array over the programs of the batch; a tensor is the flat memory that its view
+reaches, from the lowest address on, whatever the strides. An access is tested before it is made: one that is outside
+is reported, a load then gives 0 and a store does nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilelang.diagnostics import InternalError
+from tilelang.ir.core import LocalType, SharedType, Value
+from tilelang.ir.host_types import numpy_dtype
+from tilelang.machine.lanes import Lanes
+
+
+class Registers:
+    """A `local` array: `size` registers in each thread. Laid out (size, programs, threads)."""
+
+    def __init__(self, array: Value, programs: int, threads: int):
+        self.array = array
+        self.size = _size(array)
+        self.data = np.zeros((self.size, programs, threads), numpy_dtype(array.dtype))
+        self.written = np.zeros(self.data.shape, np.bool_)
+
+    def inside(self, index: np.ndarray) -> np.ndarray:
+        return (index >= 0) & (index < self.size)
+
+    def load(self, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The elements, and whether they were written. An `index` outside takes the nearest inside."""
+        place = self._place(index)
+        return self.data[place], self.written[place]
+
+    def store(self, index: np.ndarray, value: np.ndarray, lanes: Lanes) -> None:
+        place = self._place(index)
+        if lanes.mask is None:
+            self.data[place] = value
+            self.written[place] = True
+        else:
+            self.data[place] = np.where(lanes.mask, value, self.data[place])
+            self.written[place] |= lanes.mask
+
+    def _place(self, index: np.ndarray) -> tuple[np.ndarray, ...]:
+        index = np.minimum(np.maximum(index, 0), self.size - 1)
+        if index.shape[1:] == (1, 1):  # one register for all threads: whole rows
+            return (index[:, 0, 0],)
+        _, programs, threads = self.data.shape
+        return index, np.arange(programs)[:, None], np.arange(threads)
+
+
+@dataclass
+class Cells:
+    """Shared or global memory. `span` cells belong to each program (shared) or to all (global, `private` false).
+
+    `origin` is the position of the tensor's first element. `member` tells which cells a tensor with gaps between its
+    elements has (None: all of them). `written` is kept for shared memory, until all cells were (then None).
+    """
+
+    array: Value
+    data: np.ndarray
+    span: int
+    private: bool
+    origin: int = 0
+    member: np.ndarray | None = None
+    written: np.ndarray | None = None
+
+    def inside(self, position: np.ndarray) -> np.ndarray:
+        ok = (position >= 0) & (position < self.span)
+        if self.member is None or not self.span:
+            return ok
+        return ok & self.member[np.where(ok, position, 0)]
+
+    def cell(self, position: np.ndarray, programs: int) -> np.ndarray:
+        """Where in `data` the element at `position` of each program is."""
+        if not self.private:
+            return position
+        # i64 before the sum: NumPy adds arrays of one type several times faster.
+        return position.astype(np.int64) + np.arange(programs)[:, None] * self.span
+
+    def load(self, position: np.ndarray, ok: np.ndarray, programs: int) -> tuple[np.ndarray, np.ndarray | None]:
+        """The elements (any where not `ok`), and whether they were written (None: all were)."""
+        if not len(self.data):
+            return np.zeros(position.shape, self.data.dtype), None
+        if not ok.all():
+            position = np.where(ok, position, 0)
+        if self.private and position.shape[:2] == (1, 1):  # all programs alike: whole columns, several times faster
+            at = position[0, 0]
+            written = None if self.written is None else self.written.reshape(programs, -1).take(at, axis=1)[None]
+            return self.data.reshape(programs, -1).take(at, axis=1)[None], written
+        cell = self.cell(position, programs)
+        return self.data.take(cell), None if self.written is None else self.written.take(cell)
+
+    def store(self, position: np.ndarray, value: np.ndarray, lanes: Lanes) -> None:
+        """Where lanes meet at one element, the last one's value stays."""
+        cell = lanes.spread(self.cell(position, lanes.shape[1]))
+        self.data[cell] = lanes.spread(value)
+        if self.written is not None:
+            self.written[cell] = True
+            if self.written.all():
+                self.written = None
+
+
+def shared_cells(array: Value, programs: int) -> Cells:
+    """A shared array, one for each program of the batch."""
+    size = _size(array)
+    data = np.zeros(programs * size, numpy_dtype(array.dtype))
+    return Cells(array, data, size, private=True, written=np.zeros(len(data), np.bool_))
+
+
+def tensor_cells(param: Value, array: np.ndarray) -> Cells:
+    """The memory of a tensor argument: a flat view of it, no copy."""
+    item = array.itemsize
+    if any(stride % item for stride in array.strides):
+        raise InternalError("machine", f"the strides of argument {param} are not whole elements")
+    if not array.size:
+        return Cells(param, np.zeros(0, array.dtype), 0, private=False)
+    ends = [(extent - 1) * stride // item for extent, stride in zip(array.shape, array.strides, strict=True)]
+    origin = -sum(end for end in ends if end < 0)
+    span = origin + sum(end for end in ends if end > 0) + 1
+    corner = (slice(n - 1, n) if s < 0 else slice(0, 1) for n, s in zip(array.shape, array.strides, strict=True))
+    lowest = array[(..., *corner)]  # with the dots, a view even of a rank-0 array
+    flat = np.lib.stride_tricks.as_strided(lowest, (span,), (item,))
+    return Cells(param, flat, span, private=False, origin=origin, member=_members(array, origin, span))
+
+
+def _members(array: np.ndarray, origin: int, span: int) -> np.ndarray | None:
+    """Which cells of the memory that a view reaches are elements of it; None if all are."""
+    offsets = np.full((), origin)
+    for extent, stride in zip(array.shape, array.strides, strict=True):
+        steps = np.arange(extent) * (stride // array.itemsize) if stride else np.zeros(1, np.int64)
+        offsets = offsets[..., None] + steps
+    if offsets.size == span:
+        return None
+    member = np.zeros(span, np.bool_)
+    member[offsets] = True
+    return None if member.all() else member
+
+
+def _size(array: Value) -> int:
+    if not isinstance(array.type, (LocalType, SharedType)):
+        raise InternalError("machine", f"{array} is no array")
+    return array.type.size
