@@ -12,8 +12,22 @@ def fma(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
     if a.dtype == np.float64:
         return _fma_f64(a, b, c)
     with np.errstate(all="ignore"):
-        product = a.astype(np.float64) * b.astype(np.float64)  # exact: 48 bits
-        return round_f32(*_two_sum(product, c.astype(np.float64)))
+        product, addend = a.astype(np.float64) * b.astype(np.float64), c.astype(np.float64)  # the product is exact
+        total = product + addend
+        if not _may_round_twice(total):
+            return total.astype(np.float32)
+        return round_f32(*_two_sum(product, addend))
+
+
+def _may_round_twice(total: np.ndarray) -> bool:
+    """Could rounding to f64 and then to f32 differ, for some element, from rounding once?
+
+    Rounding keeps order, and every point halfway between two f32 is an f64: a total that is not itself such a
+    point lies on the same side of it as the exact sum. Below f32's normal range the halfway points lie elsewhere.
+    """
+    halfway = (total.view(np.int64) & 0x1FFF_FFFF) == 0x1000_0000
+    tiny = (np.abs(total) < 2.0**-126) & (total != 0)
+    return bool((halfway | tiny).any())
 
 
 def round_f32(total: np.ndarray, error: np.ndarray) -> np.ndarray:

@@ -31,7 +31,8 @@ def result_types(op: Op) -> tuple[Type, ...]:
         return THREAD_RULES[op.name](op)
     require(op.name in TILE_OPS, "has no rule")
     for value in (*op.operands, *op.results):
-        require(isinstance(value.type, TileType) and value.type.is_scalar, f"{value} must be a scalar, not a {value.type}")
+        is_scalar = isinstance(value.type, TileType) and value.type.is_scalar
+        require(is_scalar, f"{value} must be a scalar, not a {value.type}")
     return RULES[op.name](op)
 
 

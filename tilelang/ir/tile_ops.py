@@ -32,9 +32,9 @@ class OpInfo:
     terminator: bool = False
 
 
-UNARY = ("neg", "not", "invert", "abs", "sign", "floor", "ceil", "round", "exp", "exp2", "expm1", "log", "log2", "log1p",
-         "sqrt", "rsqrt", "sin", "cos", "tanh", "erf", "sigmoid", "isnan", "isinf", "cast")
-"""`not` is on bool, `invert` is `~` on integers and bool; `cast` converts to the result's dtype (saturating, see LANGUAGE)."""
+UNARY = ("neg", "not", "invert", "abs", "sign", "floor", "ceil", "round", "exp", "exp2", "expm1", "log", "log2",
+         "log1p", "sqrt", "rsqrt", "sin", "cos", "tanh", "erf", "sigmoid", "isnan", "isinf", "cast")
+"""`not` is on bool, `invert` is `~` on integers; `cast` converts to the result dtype (floats to integers saturate)."""
 
 BINARY = ("add", "sub", "mul", "div", "floordiv", "mod", "and", "or", "xor", "shl", "shr", "maximum", "minimum", "pow")
 """`div` on floats; `floordiv`/`mod` on integers; `and or xor` on integers (bitwise) and bool."""
@@ -57,7 +57,7 @@ TILE_OPS: dict[str, OpInfo] = {info.name: info for info in [
     *_elementwise(COMPARE, 2),
     OpInfo("fma", 3, "a * b + c, rounded once (floats)", elementwise=True),
     OpInfo("select", 3, "bool condition, then-value, else-value, all of one shape", elementwise=True),
-    OpInfo("rand", 2, "operands seed (i64 scalar), offsets (i64 tile); f32 in [0, 1): Philox 4x32-10, see numerics.philox", elementwise=True),
+    OpInfo("rand", 2, "operands seed, offsets (i64); f32 in [0, 1): Philox 4x32-10, see ir.philox", elementwise=True),
     OpInfo("randn", 2, "operands as rand; f32, standard normal (Box-Muller on two Philox words)", elementwise=True),
     OpInfo("randint", 2, "operands as rand; u32, first Philox word", elementwise=True),
 
@@ -69,24 +69,29 @@ TILE_OPS: dict[str, OpInfo] = {info.name: info for info in [
     OpInfo("reshape", 1, "same elements in row-major order, another shape"),
     OpInfo("permute", 1, "{axes}: result axis i is operand axis axes[i] (np.transpose)"),
     OpInfo("cat", None, "{axis}: operands joined along axis"),
-    OpInfo("reduce", 1, "{kind, axes}: kind in REDUCE_KINDS; axes: sorted tuple of axes, removed from the shape. argmax/argmin: one axis, "
-           "result i32; sum/prod: result dtype is accumulator(operand dtype); any/all: bool"),
+    OpInfo("reduce", 1, "{kind, axes}: kind in REDUCE_KINDS; axes: sorted tuple of axes, removed from the shape. "
+           "argmax/argmin: one axis, result i32; sum/prod: result dtype is accumulator(operand dtype); any/all: bool"),
     OpInfo("scan", 1, "{kind, axis, reverse}: inclusive prefix; kind in SCAN_KINDS; dtype as for reduce"),
-    OpInfo("dot", 3, "{tf32}: a[M,K], b[K,N], acc[M,N] -> acc + a @ b, or all with a leading batch axis. a, b of one dtype; "
-           "acc f32 for f16, bf16, f32; f64 for f64; i32 for i8, i16, i32, i64 for i64; u32/u64 for unsigned"),
+    OpInfo("dot", 3, "{tf32}: a[M,K], b[K,N], acc[M,N] -> acc + a @ b, or all with a leading batch axis. a, b of one "
+           "dtype; acc f32 for f16, bf16, f32; f64 for f64; i32 for i8, i16, i32, i64 for i64; u32/u64 for unsigned"),
 
-    OpInfo("load", None, "tensor, one index per axis, [mask], [other]. {pointwise, mask, other, checked}", pure=False, reads=True),
-    OpInfo("store", None, "tensor, one index per axis, value, [mask]. {pointwise, mask, checked}", pure=False, writes=True),
-    OpInfo("atomic", None, "tensor, one index per axis, value, [expected if kind is cas], [mask]. {kind, pointwise, mask, checked} -> "
-           "old values (0 where masked off or outside)", pure=False, reads=True, writes=True),
+    OpInfo("load", None, "tensor, one index per axis, [mask], [other]. {pointwise, mask, other, checked}",
+           pure=False, reads=True),
+    OpInfo("store", None, "tensor, one index per axis, value, [mask]. {pointwise, mask, checked}",
+           pure=False, writes=True),
+    OpInfo("atomic", None, "tensor, one index per axis, value, [expected if kind is cas], [mask]. "
+           "{kind, pointwise, mask, checked} -> old values (0 where masked off or outside)",
+           pure=False, reads=True, writes=True),
     OpInfo("assert", 1, "{text}: bool scalar or tile; every element must be true", pure=False, ordered=True),
     OpInfo("print", None, "{text}: no or one operand", pure=False, ordered=True),
 
-    OpInfo("for", None, "lo, hi, step, inits...; one block (iv, carried...) that yields the next carried values; results: the last ones. "
-           "lo, hi, step and iv share one integer dtype; Python's range semantics, step is never 0 (an assert guards it)", pure=False),
-    OpInfo("while", None, "inits...; block 0 (carried...) ends in `condition cond, carried...`; block 1 (carried...) yields; results: carried "
-           "values when the condition was false", pure=False),
-    OpInfo("if", 1, "bool scalar; two blocks without args, each yields as many values as there are results", pure=False),
+    OpInfo("for", None, "lo, hi, step, inits...; one block (iv, carried...) that yields the next carried values; "
+           "results: the last ones. lo, hi, step and iv share one integer dtype; Python's range semantics, step is "
+           "never 0 (an assert guards it)", pure=False),
+    OpInfo("while", None, "inits...; block 0 (carried...) ends in `condition cond, carried...`; block 1 (carried...) "
+           "yields; results: carried values when the condition was false", pure=False),
+    OpInfo("if", 1, "bool scalar; two blocks without args, each yields as many values as there are results",
+           pure=False),
     OpInfo("yield", None, "hands values to the op around", pure=False, terminator=True),
     OpInfo("condition", None, "bool scalar, then the carried values", pure=False, terminator=True),
 ]}
