@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,14 @@ def codes_in(path: Path) -> set[str]:
 def codes_used() -> dict[str, str]:
     """Every code the compiler can report, with a file that does."""
     return {c: str(p.relative_to(PACKAGE)) for p in sorted(PACKAGE.rglob("*.py")) for c in codes_in(p)}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The examples' compiled kernels and reports do not go into the user's cache."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TILEC_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        yield
 
 
 @pytest.mark.parametrize("code", codes())

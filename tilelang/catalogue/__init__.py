@@ -24,12 +24,13 @@ class Example:
 
     `program` is the text of `example.tile`. `args` is what follows `tilec run example.tile`; without it the
     program is only checked. `console` holds command lines instead: `tilec ...`, of which the last one counts, and
-    `python -c ...` to prepare a file.
+    `python -c ...` to prepare a file. `script` is Python that uses `example.tile`, for mistakes in calls from there.
     """
 
     program: str = ""
     args: str | None = None
     console: tuple[str, ...] = ()
+    script: str = ""
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,9 @@ def _example(code: str, section: str) -> Example:
     if "tile" not in blocks and not console:
         raise InternalError("catalogue", f"{code}.md: an example needs a ```tile or a ```console block")
     args = blocks.get("args")
-    return Example(blocks.get("tile", ""), args.strip() if args is not None else None, console)
+    return Example(
+        blocks.get("tile", ""), args.strip() if args is not None else None, console, blocks.get("python", "")
+    )
 
 
 def replace_message(text: str, message: str) -> str:

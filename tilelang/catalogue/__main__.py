@@ -28,6 +28,8 @@ def outcome(example: Example) -> tuple[int, str]:
     with _in_empty_folder():
         if example.program.strip():
             Path(EXAMPLE_FILE).write_text(example.program, encoding="utf-8")
+        if example.script:
+            return _script(example.script)
         for program, *words in command_lines(example):
             status, stderr = _tilec(words) if program == "tilec" else _python(words)
     return status, stderr
@@ -53,6 +55,18 @@ def _tilec(words: list[str]) -> tuple[int, str]:
 def _python(words: list[str]) -> tuple[int, str]:
     done = subprocess.run([sys.executable, *words], capture_output=True, text=True, timeout=60)
     return done.returncode, done.stderr
+
+
+def _script(text: str) -> tuple[int, str]:
+    """Run Python as a reader's own program would; a message counts as written to the standard error stream."""
+    from tilelang.diagnostics import CompileError
+
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            exec(compile(text, "example.py", "exec"), {"__name__": "__main__"})
+    except CompileError as error:
+        return 1, str(error)
+    return 0, ""
 
 
 def messages(stderr: str) -> dict[str, str]:
