@@ -8,9 +8,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from tilelang.diagnostics import CompileError, Diagnostic, Sink, Source
+from tilelang.diagnostics import CompileError, Diagnostic, InternalError, Sink, Source
 
 if TYPE_CHECKING:
     from tilelang.ir.core import Kernel
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from tilelang.syntax import ast
     from tilelang.syntax.lexing import Token
     from tilelang.tiling.targets import Target
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,13 @@ class Stage:
     run: Callable[[Compilation, Sink], object]
 
 
+def _given(value: T | None) -> T:
+    """`value`, which an earlier stage has filled in."""
+    if value is None:
+        raise InternalError("driver", "a stage was run before one that it needs")
+    return value
+
+
 def _lex(c: Compilation, sink: Sink) -> object:
     from tilelang.syntax.lexing import lex
 
@@ -69,43 +78,43 @@ def _parse(c: Compilation, sink: Sink) -> object:
 def _names(c: Compilation, sink: Sink) -> object:
     from tilelang.semantics.names import resolve
 
-    return resolve(c.module, sink)
+    return resolve(_given(c.module), sink)
 
 
 def _types(c: Compilation, sink: Sink) -> object:
     from tilelang.semantics.check import check_kernel
 
-    return check_kernel(c.names, chosen_kernel(c), c.binding, sink)
+    return check_kernel(_given(c.names), chosen_kernel(c), _given(c.binding), sink)
 
 
 def _build(c: Compilation, sink: Sink) -> object:
     from tilelang.ir.build import build
 
-    return build(c.typed)
+    return build(_given(c.typed))
 
 
 def _optimize(c: Compilation, sink: Sink) -> object:
     from tilelang.passes import optimize
 
-    return optimize(c.tile_ir)
+    return optimize(_given(c.tile_ir))
 
 
 def _lower(c: Compilation, sink: Sink) -> object:
     from tilelang.tiling.lower import lower
 
-    return lower(c.optimized, c.target, sink)
+    return lower(_given(c.optimized), _given(c.target), sink)
 
 
 def _cuda(c: Compilation, sink: Sink) -> object:
     from tilelang.codegen.cuda import generate
 
-    return generate(c.thread_ir, c.target, c.source)
+    return generate(_given(c.thread_ir), _given(c.target), c.source)
 
 
 def _cpu(c: Compilation, sink: Sink) -> object:
     from tilelang.codegen.cpu import generate
 
-    return generate(c.optimized, c.source)
+    return generate(_given(c.optimized), c.source)
 
 
 FRONT = (
@@ -154,13 +163,14 @@ def _run_stage(compilation: Compilation, stage: Stage) -> Compilation:
     spent = (stage.name, time.perf_counter() - start)
     if sink.failed:
         raise CompileError(sink.diagnostics, compilation.source)
-    return replace(compilation, **{stage.name: value}, warnings=(*compilation.warnings, *sink.diagnostics),
+    result: dict[str, Any] = {stage.name: value}
+    return replace(compilation, **result, warnings=(*compilation.warnings, *sink.diagnostics),
                    seconds=(*compilation.seconds, spent))
 
 
 def chosen_kernel(compilation: Compilation) -> ast.KernelDef:
     """The kernel asked for, or the only one of the file. Raises CompileError if that is not one kernel."""
-    kernels = {k.name.text: k for k in compilation.module.kernels}
+    kernels = {k.name.text: k for k in _given(compilation.module).kernels}
     names = ", ".join(kernels) or "none"
     if compilation.kernel is None and len(kernels) == 1:
         return next(iter(kernels.values()))
@@ -168,5 +178,6 @@ def chosen_kernel(compilation: Compilation) -> ast.KernelDef:
         return kernels[compilation.kernel]
     asked = (f"there is no kernel `{compilation.kernel}`" if compilation.kernel
              else "which kernel? the file does not have exactly one")
-    raise CompileError([Diagnostic("E0701", f"{asked} in {compilation.source.name}", notes=(f"kernels in the file: {names}",),
-                                   help="name one: FILE:KERNEL")], compilation.source)
+    raise CompileError([Diagnostic("E0701", f"{asked} in {compilation.source.name}",
+                                   notes=(f"kernels in the file: {names}",), help="name one: FILE:KERNEL")],
+                       compilation.source)

@@ -56,10 +56,10 @@ class Read(Typed):
 
 @dataclass(frozen=True)
 class Elementwise(Typed):
-    """An elementwise op of `tilelang.ir.tile_ops` by its name (`add`, `lt`, `not`, `exp`, `select`, `fma`, `rand`, ...).
+    """An elementwise op of `tilelang.ir.tile_ops` by its name (`add`, `lt`, `not`, `exp`, `select`, `fma`, ...).
 
     Operands broadcast to `type.shape`. They share one element type, except the bool condition of `select` and
-    the seed and offsets of `rand*` (both cast to i64 already). `clamp(x, lo, hi)` arrives as minimum(maximum(x, lo), hi).
+    the seed and offsets of `rand*` (both cast to i64 already). `clamp(x, lo, hi)` arrives as `minimum` of `maximum`.
     """
 
     op: str

@@ -1,0 +1,237 @@
+"""One kernel as a function on arrays: binding, compiling once for each combination of metas, launching.
+
+The way of a call:
+
+    is it like an earlier call? then only see that the arrays lie apart (`shortcuts`), else
+    arguments -> which parameter, which array           (`calls`, `arguments`)
+    element types, shapes, settings -> Binding          (`tilelang.semantics.specialize`)
+    outputs allocated, overlaps refused                 (`arguments`)
+    metas, device -> Executable                         looked up; compiled when they are new
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tilelang.diagnostics import CompileError, InternalError, Sink
+from tilelang.driver import GPU, MIDDLE, Compilation, run
+from tilelang.dtypes import DTYPES, DType
+from tilelang.ir.host_types import dtype_of
+from tilelang.runtime.arguments import Argument, allocate, check_places, convert
+from tilelang.runtime.arrays import DeviceArray
+from tilelang.runtime.calls import Setting, given_names, sort_out
+from tilelang.runtime.devices import Device, find_device, find_target
+from tilelang.runtime.executables import Executable
+from tilelang.runtime.launch import Launch, Plan
+from tilelang.runtime.shortcuts import SHORTCUTS, Shortcut, likeness, remember
+from tilelang.semantics.bind_errors import check_scalar
+from tilelang.semantics.binding import ArgFact, Binding, ScalarFact, TensorFact
+from tilelang.semantics.constants import Value
+from tilelang.semantics.mistakes import Mistake
+from tilelang.semantics.signature import Signature, signature
+from tilelang.semantics.specialize import Binder
+from tilelang.syntax import ast
+from tilelang.tiling.targets import Target
+
+Key = tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A kernel compiled for one device and one combination of metas."""
+
+    compilation: Compilation
+    execute: Executable
+
+
+class KernelHandle:
+    """A kernel of a program; calling it runs it. `signature` says what it takes, `show()` in one line."""
+
+    def __init__(self, front: Compilation, kernel: ast.KernelDef):
+        if front.names is None:
+            raise InternalError("runtime", "a kernel was asked for before its program's names were looked up")
+        self.name = kernel.name.text
+        self._front = front
+        self.signature: Signature = signature(front.names, kernel)
+        self._binder = self._make_binder(front, kernel)
+        self._param_names = frozenset(p.name for p in self.signature.params)
+        self._shortcuts: dict[Key, Shortcut] = {}
+        self._middles: dict[Key, Compilation] = {}
+        self._compiled: dict[Key, Compiled] = {}
+
+    def _make_binder(self, front: Compilation, kernel: ast.KernelDef) -> Binder:
+        try:
+            return Binder(self.signature.names, kernel, self.signature)
+        except Mistake as wrong:
+            raise CompileError(list(wrong.diagnostics), front.source) from None
+
+    # ------------------------------------------------------------------------------ running
+
+    def __call__(self, /, *args: object, device: str = "auto", **keywords: object) -> object:
+        """Run the kernel.
+
+        Args:
+            args: arrays and numbers for all parameters in order, or for all but the `out` tensors.
+            device: `auto`, `cpu`, `reference`, `simulator`, `model` or `cuda:N`.
+            keywords: parameters, metas (numbers, bools, element types) and dims by name.
+
+        Returns:
+            The `out` and `inout` arrays in the order of the signature: one as it is, several as a tuple, None if
+            there are none. Arrays that were passed are returned as they were passed.
+
+        Raises:
+            CompileError: the program or an argument is wrong, or an `assert` of the kernel failed.
+        """
+        launch = self.prepare(*args, device=device, **keywords)
+        launch.run()
+        return launch.result
+
+    def prepare(self, /, *args: object, device: str = "auto", **keywords: object) -> Launch:
+        """Check and bind the arguments and compile, but do not run yet; see `Launch`."""
+        like = likeness(self._param_names, device, args, keywords)
+        shortcut = self._shortcuts.get(like) if like is not None else None
+        if shortcut is not None:
+            launch = self._by_shortcut(shortcut, (*args, *keywords.values()))
+            if launch is not None:
+                return launch
+        return self._by_all_checks(like, args, device, keywords)
+
+    def _by_shortcut(self, shortcut: Shortcut, values: tuple) -> Launch | None:
+        """The launch of a call that is like an earlier one; None if its arrays may overlap."""
+        for i, j in shortcut.pairs:
+            if np.may_share_memory(values[i], values[j]):
+                return None
+        plan = shortcut.plan
+        arguments: dict = dict(zip(shortcut.names, values, strict=True))
+        arguments.pop(None, None)
+        if plan.numbers:
+            self._check_numbers(plan, arguments)
+        for name, shape, dtype in shortcut.left_out:
+            arguments[name] = np.zeros(shape, dtype)
+        return Launch(plan, arguments, {name: arguments[name] for name in shortcut.outputs})
+
+    def _by_all_checks(
+        self, like: Key | None, args: Sequence[object], device: str, keywords: Mapping[str, object]
+    ) -> Launch:
+        sink = Sink()
+        call = sort_out(self.signature, args, keywords, sink)
+        self._stop_if(sink)
+        arguments = convert(self.signature, call.values, sink)
+        self._stop_if(sink)
+        place = self._device(device, arguments)
+        binding = self._bind({name: _fact(a) for name, a in arguments.items()}, call.metas, call.dims)
+        left_out = allocate(self.signature, binding, arguments, sink)
+        self._stop_if(sink)
+        arguments.update(left_out)
+        check_places(self.signature, arguments, place, sink)
+        self._stop_if(sink)
+        compiled = self._compile(place, binding)
+        plan = Plan(place, binding, compiled.compilation, compiled.execute, self._numbers(binding))
+        if like is not None:
+            if len(self._shortcuts) >= SHORTCUTS:
+                self._shortcuts.clear()
+            given = [
+                *given_names(self.signature, len(args)),
+                *(n if n in self._param_names else None for n in keywords),
+            ]
+            self._shortcuts[like] = remember(self.signature, plan, given, left_out)
+        outputs = {p.name: call.values.get(p.name, arguments[p.name]) for p in self.signature.params if p.mode != "in"}
+        return Launch(plan, arguments, outputs)
+
+    def _device(self, name: str, arguments: Mapping[str, Argument]) -> Device:
+        gpus = [a.device for a in arguments.values() if isinstance(a, DeviceArray)]
+        try:
+            return find_device(name, gpus)
+        except CompileError as error:
+            note = f"the signature is {self.show()}"
+            span = self.signature.kernel.name.span
+            found = [replace(d, span=span, notes=(*d.notes, note)) for d in error.diagnostics]
+            raise CompileError(found, self._front.source) from None
+
+    def _bind(self, facts: Mapping[str, ArgFact], metas: Mapping[str, Setting], dims: Mapping[str, int]) -> Binding:
+        sink = Sink()
+        binding = self._binder.bind(facts, metas, sink, dims)
+        self._stop_if(sink)
+        if binding is None:
+            raise InternalError("binding", f"{self.name} was not bound, and no reason was given")
+        return binding
+
+    def _numbers(self, binding: Binding) -> tuple[tuple[str, DType], ...]:
+        """The scalar parameters with their element types."""
+        types = {p.name: DTYPES.get(p.dtype) or binding.metas[p.dtype] for p in self.signature.params if p.dims is None}
+        return tuple((name, dtype) for name, dtype in types.items() if isinstance(dtype, DType))
+
+    def _check_numbers(self, plan: Plan, arguments: Mapping[str, Argument]) -> None:
+        """What binding checks of numbers; the rest of the plan does not depend on them."""
+        for name, dtype in plan.numbers:
+            try:
+                check_scalar(self.signature, self.signature.param(name), arguments[name], dtype)  # type: ignore[arg-type]
+            except Mistake as wrong:
+                raise CompileError(list(wrong.diagnostics), self._front.source) from None
+
+    # ------------------------------------------------------------------------------ compiling
+
+    def compile(
+        self, /, *args: object, device: str = "auto", target: str | Target | None = None, **keywords: object
+    ) -> Compilation:
+        """All stages for these arguments, to look at; nothing is run.
+
+        Arguments are as in a call, or `TensorFact(dtype, shape)` and `ScalarFact(value)` in their place. With
+        `target` ("sm_90") the stages are those of a GPU that need not be there.
+        """
+        sink = Sink()
+        call = sort_out(self.signature, args, keywords, sink)
+        self._stop_if(sink)
+        given = {name: value for name, value in call.values.items() if isinstance(value, (TensorFact, ScalarFact))}
+        rest = {name: value for name, value in call.values.items() if name not in given}
+        arguments = convert(self.signature, rest, sink)
+        self._stop_if(sink)
+        binding = self._bind({**given, **{n: _fact(a) for n, a in arguments.items()}}, call.metas, call.dims)
+        if target is None:
+            return self._compile(self._device(device, arguments), binding).compilation
+        return run(replace(self._middle(binding), target=find_target(target)), GPU)
+
+    def _compile(self, device: Device, binding: Binding) -> Compiled:
+        key = (device.name, *_exact(binding.metas))
+        compiled = self._compiled.get(key)
+        if compiled is None:
+            compilation = run(replace(self._middle(binding), target=device.target), device.stages)
+            compiled = self._compiled[key] = Compiled(compilation, device.load(compilation))
+        return compiled
+
+    def _middle(self, binding: Binding) -> Compilation:
+        """Up to the optimised tile IR, which all devices share. It depends on the metas alone, not on dims."""
+        key = _exact(binding.metas)
+        middle = self._middles.get(key)
+        if middle is None:
+            middle = self._middles[key] = run(replace(self._front, binding=binding), MIDDLE)
+        return replace(middle, binding=binding)
+
+    # ------------------------------------------------------------------------------ showing
+
+    def show(self) -> str:
+        """The signature in one line: `kernel scale[BLOCK: {64, 128}](x: f32[N], s: f32, out y: f32[N]) grid (...)`."""
+        return self.signature.show()
+
+    def __repr__(self) -> str:
+        return f"<tile {self.show()}>"
+
+    def _stop_if(self, sink: Sink) -> None:
+        if sink.failed:
+            raise CompileError(sink.diagnostics, self._front.source)
+
+
+def _fact(argument: Argument) -> ArgFact:
+    if isinstance(argument, np.ndarray):
+        return TensorFact(dtype_of(argument), argument.shape)
+    if isinstance(argument, DeviceArray):
+        return TensorFact(argument.dtype, argument.shape)
+    return ScalarFact(argument)
+
+
+def _exact(metas: Mapping[str, Value]) -> tuple[object, ...]:
+    """Metas as a key. The type belongs to it: True, 1 and 1.0 are equal in Python and not in the language."""
+    return tuple((name, type(value), value) for name, value in sorted(metas.items()))

@@ -1,0 +1,123 @@
+"""One launch: bound arguments, ready to run, and what can be asked about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tilelang.diagnostics import CompileError, Diagnostic, Source
+from tilelang.driver import Compilation
+from tilelang.dtypes import DType
+from tilelang.ir.batch import PrintSink, print_line
+from tilelang.runtime.arrays import Argument
+from tilelang.runtime.devices import Device
+from tilelang.runtime.executables import AssertFailed, Executable, RaceFound
+from tilelang.semantics.binding import Binding
+from tilelang.semantics.constants import Value
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All of a launch but its arrays and numbers: the same for every call with the same types, shapes, settings.
+
+    `numbers`: the scalar parameters with their element types.
+    """
+
+    device: Device
+    binding: Binding
+    compilation: Compilation
+    execute: Executable
+    numbers: tuple[tuple[str, DType], ...]
+
+
+class Launch:
+    """A kernel with its arguments. `run` may be called again, with what the arrays then hold.
+
+    `arguments`: every parameter's array or number by name. `outputs`: the `out` and `inout` arrays by name, in the
+    order of the signature; those that were passed, as they were passed.
+    """
+
+    __slots__ = ("_plan", "arguments", "outputs")
+
+    def __init__(self, plan: Plan, arguments: dict[str, Argument], outputs: dict[str, object]):
+        self._plan = plan
+        self.arguments = arguments
+        self.outputs = outputs
+
+    def run(self, output: PrintSink = print_line) -> None:
+        """Run all programs of the grid; returns when the outputs hold the results.
+
+        `output` gets what the kernel prints, in the order of programs. Raises CompileError: E0590 if an `assert`
+        failed (what the outputs hold then is not decided), E0591 if the device `model` saw a race.
+        """
+        plan = self._plan
+        if 0 in plan.binding.grid:
+            return
+        try:
+            plan.execute(self.arguments, plan.binding.dims, plan.binding.grid, output)
+        except AssertFailed as failed:
+            raise self._assert_failed(failed) from None
+        except RaceFound as race:
+            raise self._race(race) from None
+
+    @property
+    def result(self) -> object:
+        """What a call returns: no output None, one as it is, several as a tuple."""
+        outputs = tuple(self.outputs.values())
+        return outputs[0] if len(outputs) == 1 else outputs or None
+
+    @property
+    def device(self) -> Device:
+        return self._plan.device
+
+    @property
+    def compilation(self) -> Compilation:
+        """Every stage of the compiler, for this launch."""
+        return self._plan.compilation
+
+    @property
+    def grid(self) -> tuple[int, ...]:
+        return self._plan.binding.grid
+
+    @property
+    def dims(self) -> Mapping[str, int]:
+        """Every dim's extent; hidden ones (`x.1`) too."""
+        return self._plan.binding.dims
+
+    @property
+    def metas(self) -> Mapping[str, Value]:
+        return self._plan.binding.metas
+
+    def __repr__(self) -> str:
+        return f"<launch of {self._plan.binding.kernel} on {self.device}, grid {self.grid}>"
+
+    # ------------------------------------------------------------------------------ when it goes wrong
+
+    @property
+    def _source(self) -> Source:
+        return self._plan.compilation.source
+
+    def _assert_failed(self, failed: AssertFailed) -> CompileError:
+        diagnostic = Diagnostic(
+            "E0590",
+            f"assert failed: {failed.text}",
+            failed.span,
+            f"false in program {_tuple(failed.program)}",
+            notes=(f"the grid is {_tuple(self.grid)}; no program before it failed",),
+        )
+        return CompileError([diagnostic], self._source)
+
+    def _race(self, race: RaceFound) -> CompileError:
+        diagnostic = Diagnostic(
+            "E0591",
+            f"two elements are written to one place of `{race.tensor}`",
+            race.span,
+            f"in program {_tuple(race.program)}",
+            notes=("which of the two stays is not decided, and may differ from run to run",),
+            help="let every element have a place of its own, or use atomic_add, atomic_max, ...",
+        )
+        return CompileError([diagnostic], self._source)
+
+
+def _tuple(numbers: tuple[int, ...]) -> str:
+    return f"({', '.join(map(str, numbers))})"
