@@ -9,9 +9,9 @@ from dataclasses import dataclass
 class Target:
     """One hardware target.
 
-    Sizes in bytes. `shared_per_block` is what a block may have after opting in to the larger carve-out; `static_shared` is the limit
-    without opting in. `registers_per_thread` is the architectural maximum of 32-bit registers. Figures: CUDA C++
-    Programming Guide, table "Technical Specifications per Compute Capability".
+    Sizes in bytes. `shared_per_block` is what a block may have after opting in to the larger carve-out;
+    `static_shared` is the limit without opting in. `registers_per_thread` is the architectural maximum of 32-bit
+    registers. Figures: CUDA C++ Programming Guide, table "Technical Specifications per Compute Capability".
     """
 
     name: str

@@ -1,0 +1,84 @@
+"""The tensor-core layouts multiply matrices: checked against what the PTX manual says the hardware does."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from tilelang.tiling import mma
+
+
+def test_fragments_hold_each_element_once():
+    lanes = range(32)
+    a = {mma.a_element(lane, r, h) for lane in lanes for r in range(4) for h in range(2)}
+    b = {mma.b_element(lane, r, h) for lane in lanes for r in range(2) for h in range(2)}
+    c = {mma.c_element(lane, r) for lane in lanes for r in range(4)}
+    assert a == set(itertools.product(range(16), range(16)))
+    assert b == set(itertools.product(range(16), range(8)))
+    assert c == set(itertools.product(range(16), range(8)))
+
+
+def test_the_examples_of_the_manual():
+    """PTX ISA, mma.m16n8k16 with f16: groupID = lane >> 2, threadID_in_group = lane % 4."""
+    for lane, i in itertools.product(range(32), range(8)):
+        group, member = lane >> 2, lane % 4
+        row = group if 0 <= i < 2 or 4 <= i < 6 else group + 8
+        column = member * 2 + (i & 1) if i < 4 else member * 2 + (i & 1) + 8
+        assert mma.a_element(lane, i // 2, i % 2) == (row, column)
+    for lane, i in itertools.product(range(32), range(4)):
+        group, member = lane >> 2, lane % 4
+        assert mma.b_element(lane, i // 2, i % 2) == (member * 2 + (i & 1) + (8 if i >= 2 else 0), group)
+        assert mma.c_element(lane, i) == (group if i < 2 else group + 8, member * 2 + (i & 1))
+
+
+def test_four_matrices_make_a_fragment():
+    """`ldmatrix` of the four quarters of A, in the order (0, 0), (8, 0), (0, 8), (8, 8), is A's fragment."""
+    for lane, register in itertools.product(range(32), range(4)):
+        for half in range(2):
+            row, column = mma.matrix_element(lane, trans=False)[half]
+            assert mma.a_element(lane, register, half) == (row + 8 * (register % 2), column + 8 * (register // 2))
+    for lane, register, half in itertools.product(range(32), range(2), range(2)):
+        k, column = mma.matrix_element(lane, trans=True)[half]  # B as it is stored, rows along n
+        assert mma.b_element(lane, register, half) == (k + 8 * register, column)
+
+
+@pytest.mark.parametrize(("shape", "warps"), [((16, 16), (1, 1)), ((32, 16), (2, 1)), ((64, 64), (2, 2)),
+                                              ((48, 32), (3, 1)), ((128, 128), (2, 4)), ((16, 64), (1, 2))])
+def test_every_element_has_one_place_and_back(shape, warps):
+    layout = mma.AccumulatorLayout(shape, warps)
+    places = set()
+    for coordinates in itertools.product(*map(range, shape)):
+        place = layout.place(coordinates)
+        assert 0 <= place[0] < layout.threads and 0 <= place[1] < layout.registers
+        assert layout.coordinates(*place) == coordinates
+        places.add(place)
+    assert len(places) == layout.threads * layout.registers == shape[0] * shape[1]
+    assert layout.coordinates(layout.threads, 0) is None
+
+
+@pytest.mark.parametrize(("shape", "warps", "wanted"), [
+    ((128, 128), 4, (2, 2)), ((128, 128), 8, (2, 4)), ((128, 64), 8, (4, 2)), ((16, 16), 4, (1, 1)),
+    ((32, 16), 4, (2, 1)), ((16, 64), 4, (1, 4)), ((48, 32), 8, (3, 2)), ((24, 16), 4, None), ((16, 8), 1, None)])
+def test_warps_cover_a_tile(shape, warps, wanted):
+    got = mma.arrange_warps(shape, warps)
+    if wanted is not None and got is not None:
+        assert got[0] * got[1] == wanted[0] * wanted[1]
+        assert shape[0] // got[0] + shape[1] // got[1] == shape[0] // wanted[0] + shape[1] // wanted[1]
+    else:
+        assert got == wanted
+
+
+@pytest.mark.parametrize("columns", [8, 16, 32, 64, 128, 256])
+def test_swizzled_chunks_lie_in_different_banks(columns):
+    """Eight rows of one chunk, and a row from end to end, each touch every bank no more often than need be."""
+    swizzle, rows = mma.Swizzle(columns), 16
+    positions = np.array([[swizzle.position(r, c) for c in range(columns)] for r in range(rows)])
+    assert sorted(positions.ravel()) == list(range(rows * columns))
+    for first, chunk in itertools.product((0, 8), range(columns // 8)):
+        starts = positions[first:first + 8, chunk * 8]
+        assert len(set(starts * 2 // 16 % 8)) == 8
+        assert all(starts % 8 == 0)
+    for row in range(rows):
+        assert swizzle.turn(row) == swizzle.turn(row % 8)

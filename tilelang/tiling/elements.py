@@ -1,0 +1,111 @@
+"""One element of a tile, computed by the thread that owns it.
+
+`Elements.at_place` gives the element that a thread holds in one of its registers, `Elements.at_coordinates` an
+element anywhere in the tile. Both look up the value's home (see `tilelang.tiling.homes`) and, for a recipe, write
+the ops that compute it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tilelang.diagnostics import InternalError
+from tilelang.dtypes import I32
+from tilelang.ir.core import Op, Value
+from tilelang.ir.tile_ops import TILE_OPS
+from tilelang.semantics.types import TileType
+from tilelang.tiling.homes import Homes
+from tilelang.tiling.writer import ThreadWriter
+
+Memo = dict[tuple[Value, tuple[Value, ...]], Value]
+
+
+@dataclass
+class Place:
+    """A register of this thread and the number of the element in it, while a loop over registers is written.
+
+    `values` are the tile values known for this element; tiles of one size share places, whatever their shapes.
+    """
+
+    register: Value
+    number: Value
+    values: dict[Value, Value] = field(default_factory=dict)
+    coordinates: dict[tuple[int, ...], tuple[Value, ...]] = field(default_factory=dict)
+    memo: Memo = field(default_factory=dict)
+
+
+class Elements:
+    """Writes the computation of single elements."""
+
+    def __init__(self, write: ThreadWriter, homes: Homes):
+        self.write = write
+        self.homes = homes
+
+    def coordinates(self, place: Place, shape: tuple[int, ...]) -> tuple[Value, ...]:
+        """The coordinates of the element at `place` in a tile of this shape."""
+        if shape not in place.coordinates:
+            place.coordinates[shape] = self.write.index.delinearize(place.number, shape)
+        return place.coordinates[shape]
+
+    def at_place(self, value: Value, place: Place) -> Value:
+        """The element of `value` at `place`; the tile has as many elements as the loop over places visits."""
+        if value in self.homes.scalars:
+            return self.homes.scalars[value]
+        if value not in place.values:
+            place.values[value] = self._fetch(value, place)
+        return place.values[value]
+
+    def _fetch(self, value: Value, place: Place) -> Value:
+        if value in self.homes.registers:
+            return self.write.read(self.homes.registers[value], place.register, hint=value.name)
+        if value in self.homes.shared:
+            return self.write.read(self.homes.shared[value], place.number, hint=value.name, owner="element")
+        if value in self.homes.recipes:
+            return self.at_coordinates(value, self.coordinates(place, value.shape), place.memo)
+        raise InternalError("lowering", f"{value} has no home")
+
+    def at_coordinates(self, value: Value, coordinates: Sequence[Value], memo: Memo) -> Value:
+        """The element of `value` at any coordinates. The value is a scalar, a recipe, or has a shared copy."""
+        if value in self.homes.scalars:
+            return self.homes.scalars[value]
+        key = value, tuple(coordinates)
+        if key not in memo:
+            memo[key] = self._find(value, tuple(coordinates), memo)
+        return memo[key]
+
+    def _find(self, value: Value, coordinates: tuple[Value, ...], memo: Memo) -> Value:
+        if value in self.homes.shared:
+            at = self.write.index.linearize(coordinates, value.shape)
+            return self.write.read(self.homes.shared[value], at, hint=value.name)
+        if value not in self.homes.recipes:
+            raise InternalError("lowering", f"{value} cannot be read by a thread that does not hold it")
+        op = self.homes.recipes[value]
+        if op.name == "const":
+            return self.write.constant(op.attrs["value"], value.dtype)  # type: ignore[arg-type]
+        if op.name == "iota":
+            return self._convert(coordinates[0], value)
+        if TILE_OPS[op.name].elementwise:
+            return self.compute(op, [self.at_coordinates(v, coordinates, memo) for v in op.operands])
+        (source,) = op.operands
+        return self.at_coordinates(source, self._source(op, source.shape, coordinates), memo)
+
+    def _source(self, op: Op, shape: tuple[int, ...], coordinates: tuple[Value, ...]) -> tuple[Value, ...]:
+        """The coordinates in the operand of the element at `coordinates` of the result."""
+        index = self.write.index
+        if op.name == "permute":
+            axes: tuple[int, ...] = op.attrs["axes"]  # type: ignore[assignment]
+            return tuple(coordinates[axes.index(axis)] for axis in range(len(shape)))
+        if op.name == "reshape":
+            return index.delinearize(index.linearize(coordinates, op.result.shape), shape)
+        aligned = coordinates[len(coordinates) - len(shape):]
+        return tuple(index.number(0) if extent == 1 else at for extent, at in zip(shape, aligned, strict=True))
+
+    def _convert(self, number: Value, wanted: Value) -> Value:
+        if wanted.dtype == I32:
+            return number
+        return self.write.emit.op("cast", number, type=TileType(wanted.dtype), hint=wanted.name)
+
+    def compute(self, op: Op, operands: Sequence[Value]) -> Value:
+        """An elementwise op on scalars."""
+        return self.write.emit.op(op.name, *operands, type=TileType(op.result.dtype), hint=op.result.name)

@@ -1,0 +1,177 @@
+"""Fusion: runs of ops on tiles of one size become one loop over registers.
+
+    %a: f32[256] = load %x, %i          for %r in 0..2 {          (256 elements, 128 threads)
+    %b: f32[256] = exp %a         ->      %at = r * 128 + t
+    %c: f32[256] = mul %b, %b             %a = global.load %x, ...;  %b = exp %a;  %c = mul %b, %b
+                                          local.store %c_regs, %r, %c
+                                        }
+
+Ops are held back in a `Group` until something needs their results whole. Then the loop is written; of the values in
+it only those that are used outside are kept, in registers, or in shared memory where the use reads elements of
+other threads. An op may join a group only if it needs nothing but the elements at its own place, and if no
+memory access in the group could meet its own: one loop has no room for a barrier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from tilelang.ir.access import access
+from tilelang.ir.core import Op, Value
+from tilelang.tiling.elements import Elements, Place
+from tilelang.tiling.homes import Homes, Uses
+from tilelang.tiling.writer import ThreadWriter
+
+Member = Callable[[Op, Place], None]
+"""Writes one op of a group for the element at a place, and puts its result into `place.values`."""
+
+
+@dataclass
+class Group:
+    """Ops waiting to be written as one loop over the places of `size` elements."""
+
+    size: int = 0
+    ops: list[Op] = field(default_factory=list)
+
+    def defines(self, value: Value) -> bool:
+        return any(value in op.results for op in self.ops)
+
+    def meets(self, op: Op) -> bool:
+        """Could a memory access of `op` touch an element that one in the group touches too, and one of them write?"""
+        return any(_conflict(op, member) for member in self.ops)
+
+
+def _conflict(a: Op, b: Op) -> bool:
+    memory = ("load", "store", "atomic")
+    if a.name not in memory or b.name not in memory or a.operands[0] != b.operands[0]:
+        return False
+    return not (a.name == "load" and b.name == "load")
+
+
+class Fusion:
+    """Collects groups and writes them."""
+
+    def __init__(self, write: ThreadWriter, homes: Homes, elements: Elements, uses: Uses, member: Member):
+        self.write = write
+        self.homes = homes
+        self.elements = elements
+        self.uses = uses
+        self.member = member
+        self.group = Group()
+
+    def add(self, op: Op, size: int) -> None:
+        """Let an op wait for its loop."""
+        if self.group.ops and (self.group.size != size or self.group.meets(op)):
+            self.flush()
+        self.group.size = size
+        self.group.ops.append(op)
+
+    def flush(self) -> None:
+        """Write the loop of the waiting group."""
+        if self.group.ops:
+            self.loop(self.group.size, lambda place: None)
+
+    def loop(self, size: int, visit: Callable[[Place], None], *, user: Op | None = None) -> None:
+        """Write a loop that does the waiting group, if it is of this size, and then visit(place).
+
+        `user` is the op that visits: what only it uses of the group need not be kept.
+        """
+        self.fold(size, (), lambda place: visit(place), user=user)
+
+    def fold(self, size: int, inits: Sequence[Value], visit: Callable[..., Sequence[Value] | None], *,
+             user: Op | None = None, hints: Sequence[str] = ()) -> tuple[Value, ...]:
+        """Like `loop`, handing values on from place to place: visit(place, *values) returns the next ones."""
+        if self.group.size != size:
+            self.flush()
+        group, self.group = self.group, Group()
+        kept = self._keep(group, user)
+
+        def at_place(register: Value, number: Value, *carried: Value) -> Sequence[Value] | None:
+            place = Place(register, number)
+            for op in group.ops:
+                with self.write.emit.at(op.span):
+                    self.member(op, place)
+                    for value in op.results:
+                        self._put(value, place, kept)
+            return visit(place, *carried)
+
+        last = self.write.fold_places(size, inits, at_place, hints)
+        for value, (registers, shared) in kept.items():
+            if registers:
+                self.homes.registers[value] = registers
+            if shared:
+                self.homes.shared[value] = shared
+        return last
+
+    def _keep(self, group: Group, user: Op | None) -> dict[Value, tuple[Value | None, Value | None]]:
+        """The arrays (registers, shared) for each value that something outside the group uses."""
+        inside = {id(op) for op in (*group.ops, user)}
+        kept: dict[Value, tuple[Value | None, Value | None]] = {}
+        for member in group.ops:
+            for value in member.results:
+                users = [op for op in self.uses.of(value) if id(op) not in inside]
+                whole = [op for op in users if reads_other_elements(op, value)]
+                with self.write.emit.at(member.span):
+                    registers = self.new_registers(value) if len(whole) < len(users) else None
+                    shared = self.write.shared(value.name, value.dtype, group.size) if whole else None
+                if users:
+                    kept[value] = registers, shared
+        return kept
+
+    def _put(self, value: Value, place: Place, kept: dict[Value, tuple[Value | None, Value | None]]) -> None:
+        registers, shared = kept.get(value, (None, None))
+        if registers:
+            self.write.write(registers, place.register, place.values[value])
+        if shared:
+            self.write.write(shared, place.number, place.values[value], owner="element")
+
+    # ---------------------------------------------------------------- whole tiles
+
+    def new_registers(self, value: Value) -> Value:
+        """A local array that can hold this thread's part of a tile."""
+        return self.write.local(f"{value.name}_regs", value.dtype, -(-size_of(value) // self.write.threads))
+
+    def settle(self, value: Value) -> None:
+        """See to it that `value` is not waiting in the group."""
+        if self.group.defines(value):
+            self.flush()
+
+    def in_shared(self, value: Value) -> Value:
+        """The shared array that holds a copy of `value`; makes one if there is none."""
+        self.settle(value)
+        if value not in self.homes.shared:
+            array = self.write.shared(value.name, value.dtype, size_of(value))
+            self.copy(value, lambda place, element: self.write.write(array, place.number, element, owner="element"))
+            self.homes.shared[value] = array
+        return self.homes.shared[value]
+
+    def copy(self, value: Value, put: Callable[[Place, Value], None], *, user: Op | None = None) -> None:
+        """put(place, element) for each element of a value that this thread holds."""
+        self.loop(size_of(value), lambda place: put(place, self.elements.at_place(value, place)), user=user)
+
+
+def size_of(value: Value) -> int:
+    """The number of elements of a tile."""
+    return value.type.size  # type: ignore[union-attr]
+
+
+def reads_other_elements(user: Op, value: Value) -> bool:
+    """Does a thread, doing its part of `user`, need elements of `value` that other threads hold?"""
+    if user.name == "broadcast":
+        return user.operands[0].type.size != user.result.type.size  # type: ignore[union-attr]
+    if user.name == "permute":
+        return True
+    if user.name == "dot":
+        return value in user.operands[:2]
+    if user.name in ("load", "store", "atomic"):
+        return value in outer_indices(user)
+    return False
+
+
+def outer_indices(op: Op) -> list[Value]:
+    """The index tiles of a memory op that hold one axis of the accessed shape each, not the element's own index."""
+    parts = access(op)
+    if parts.pointwise or len(parts.shape) == 1:
+        return []
+    return [index for index in parts.indices if index.shape]

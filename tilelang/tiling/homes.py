@@ -1,0 +1,105 @@
+"""Where each value of the tile kernel lives in the thread kernel.
+
+A scalar lives in every thread, the same everywhere. A tile has one or more of three homes:
+
+* registers: a local array in the linear layout, element `e` in register `e // threads` of thread `e % threads`;
+* shared: an array in shared memory, in row-major order, a copy that any thread may read;
+* recipe: nowhere. It can be computed from an element's coordinates (`const`, `iota`, index arithmetic) or read out
+  of another tile's shared copy (`broadcast`, `permute`), and is, wherever it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from tilelang.ir.core import Block, Kernel, Op, Value
+from tilelang.ir.tile_ops import TILE_OPS
+
+DEEPEST_RECIPE = 24
+"""A recipe of more nested ops is computed once and kept: the cost of computing it again grows with its depth."""
+
+COSTLY = frozenset(("exp", "exp2", "expm1", "log", "log2", "log1p", "sqrt", "rsqrt", "sin", "cos", "tanh", "erf",
+                    "sigmoid", "pow", "div", "rand", "randn", "randint"))
+"""Elementwise ops worth keeping the result of."""
+
+
+VIEWS = ("broadcast", "reshape", "permute")
+"""Ops that only name elements of their operand in another way."""
+
+
+@dataclass
+class Homes:
+    """The homes known at this point of the kernel."""
+
+    scalars: dict[Value, Value] = field(default_factory=dict)
+    registers: dict[Value, Value] = field(default_factory=dict)
+    shared: dict[Value, Value] = field(default_factory=dict)
+    recipes: dict[Value, Op] = field(default_factory=dict)
+    depths: dict[Value, int] = field(default_factory=dict)
+    known_twice: set[Value] = field(default_factory=set)
+    """Local arrays that hold several values of the tile kernel (a tile and its reshape)."""
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """Homes found inside a branch or a loop's body are forgotten after it: not every path passes there."""
+        kept = dict(self.registers), dict(self.shared), dict(self.recipes)
+        yield
+        self.registers, self.shared, self.recipes = kept
+
+    def settled(self, value: Value) -> bool:
+        """True if the value can be had now, in some way."""
+        homes = (self.scalars, self.registers, self.shared, self.recipes)
+        return any(value in home for home in homes)
+
+    def follow_recipe(self, op: Op) -> None:
+        """Make `op` the way to compute its result."""
+        self.recipes[op.result] = op
+        self.depths[op.result] = 1 + max((self.depths.get(v, 0) for v in op.operands), default=0)
+
+    def reads_shared(self, value: Value) -> bool:
+        """Is `value` another view of a tile in shared memory (a `permute` of it, say), to be read without a copy?"""
+        while value not in self.shared:
+            op = self.recipes.get(value)
+            if op is None or op.name not in VIEWS:
+                return False
+            (value,) = op.operands
+        return True
+
+    def is_cheap_recipe(self, op: Op) -> bool:
+        """Can `op` be computed at any coordinates without keeping its operands, and is that cheap?"""
+        if op.name in COSTLY or not (TILE_OPS[op.name].elementwise or op.name in VIEWS):
+            return False
+        if any(v not in self.recipes and v not in self.scalars for v in op.operands):
+            return False
+        return all(self.depths.get(v, 0) < DEEPEST_RECIPE for v in op.operands)
+
+
+class Uses:
+    """Which ops use a value, in the whole kernel, and in which block values and ops stand."""
+
+    def __init__(self, kernel: Kernel):
+        self._users: dict[Value, list[Op]] = {}
+        self._block: dict[object, int] = {}
+        self._collect(kernel.body)
+
+    def _collect(self, body: Block) -> None:
+        for value in body.args:
+            self._block[value] = id(body)
+        for op in body.ops:
+            self._block[id(op)] = id(body)
+            for operand in dict.fromkeys(op.operands):
+                self._users.setdefault(operand, []).append(op)
+            for value in op.results:
+                self._block[value] = id(body)
+            for block in op.blocks:
+                self._collect(block)
+
+    def of(self, value: Value) -> list[Op]:
+        return self._users.get(value, [])
+
+    def ends_at(self, value: Value, op: Op) -> bool:
+        """Is `op` the only user of `value`, and executed once for each time `value` is computed?"""
+        users = self.of(value)
+        return len(users) == 1 and users[0] is op and self._block.get(value) == self._block[id(op)]

@@ -1,0 +1,78 @@
+"""What a target can hold: threads for a kernel, shared memory, depth of loops."""
+
+from __future__ import annotations
+
+from tilelang.diagnostics import NOWHERE, Sink
+from tilelang.ir.core import Block, Kernel, LocalType, Op, SharedType, Value
+from tilelang.semantics.types import TileType
+from tilelang.tiling.targets import Target
+
+SIMULATOR_THREADS = 8
+"""The simulator runs each thread of a block as a thread of the operating system; a few show all that many would."""
+
+DEEPEST_LOOPS = 16
+"""Python nests 20 loops at most; the lowering adds up to three of its own."""
+
+
+def threads_for(kernel: Kernel, target: Target) -> int:
+    """Threads per block: `warps` full warps on a GPU; few in the simulator, fewer still for small tiles."""
+    if target.name != "simulator":
+        return int(kernel.attrs.get("warps", 4)) * target.warp_size  # type: ignore[arg-type]
+    largest = max((v.type.size for v in _values(kernel) if isinstance(v.type, TileType)), default=1)
+    threads = 1
+    while threads < min(largest, SIMULATOR_THREADS):
+        threads *= 2
+    return threads
+
+
+def _values(kernel: Kernel) -> list[Value]:
+    return [v for op in kernel.walk() for v in (*op.results, *op.operands)]
+
+
+def check_shared(kernel: Kernel, target: Target, sink: Sink) -> None:
+    """Report a thread kernel whose shared arrays do not fit, at the largest of them."""
+    arrays = [(op.result, op) for op in kernel.body.ops if op.name == "shared"]
+    needed = sum(shared_bytes(value) for value, _ in arrays)
+    if needed <= target.static_shared:
+        return
+    arrays.sort(key=lambda entry: -shared_bytes(entry[0]))
+    largest, op = arrays[0]
+    listed = ", ".join(f"`{_source_name(v)}` {shared_bytes(v):,}" for v, _ in arrays[:5])
+    sink.error("E0620", f"kernel `{kernel.name}` needs {needed:,} bytes of shared memory, {target.name} has "
+               f"{target.static_shared:,}", op.span if op.span != NOWHERE else None,
+               label=f"this tile takes {shared_bytes(largest):,} bytes",
+               notes=(f"tiles that threads exchange live in shared memory; their bytes: {listed}",),
+               help="choose smaller tile extents, or a narrower element type")
+
+
+def _source_name(array: Value) -> str:
+    """What the array's tile is called in the source, without the numbers that made it unique."""
+    return array.name.removesuffix("_shared").rstrip("0123456789").rstrip("_")
+
+
+def shared_bytes(value: Value) -> int:
+    """Bytes of a shared array."""
+    if not isinstance(value.type, (SharedType, LocalType)):
+        raise TypeError(f"{value} is no array")
+    return value.type.size * value.dtype.bytes
+
+
+def check_depth(kernel: Kernel, sink: Sink) -> None:
+    """Report the first loop that is nested too deep for the generated source."""
+    deepest = _deepest_loop(kernel.body, 0)
+    if deepest is not None:
+        sink.error("E0621", f"loops are nested more than {DEEPEST_LOOPS} deep", deepest.span,
+                   label="this loop is one too many",
+                   help="turn some of the loops into tiles, or two loops into one over their product")
+
+
+def _deepest_loop(block: Block, depth: int) -> Op | None:
+    for op in block.ops:
+        inner = depth + (op.name in ("for", "while"))
+        if inner > DEEPEST_LOOPS:
+            return op
+        for nested in op.blocks:
+            found = _deepest_loop(nested, inner)
+            if found is not None:
+                return found
+    return None

@@ -1,0 +1,236 @@
+"""Tile IR -> thread IR: from what a program does to what each of its threads does.
+
+    %v: f32[256] = load %x, %i              %t: i32 = thread_id
+    %s: f32 = reduce %v {sum}               for %r in 0..2 (unrolled) { element r * 128 + t: load, keep in a register }
+    store %y, %row, %s              ->      combine my registers; a tree in shared memory
+                                            if t == 0 { global.store %y, ... }
+
+Three ideas, each in its own file: *homes* (where a tile lives: registers, shared memory, or nowhere because it can be
+computed again), *fusion* (ops on tiles of one size share a loop over registers), and exchanges through shared memory
+(`reductions`, `dots`, and reading other threads' elements). A tile-level value that is a scalar is held by every
+thread and is the same in all of them. Barriers come last, from `tilelang.memory`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from tilelang.diagnostics import InternalError, Sink
+from tilelang.ir.access import access
+from tilelang.ir.core import Block, Kernel, Op, TensorType, Value
+from tilelang.ir.tile_ops import TILE_OPS
+from tilelang.memory.barriers import place_barriers
+from tilelang.memory.shared import share_memory
+from tilelang.semantics.types import TileType
+from tilelang.syntax.limits import deep_trees
+from tilelang.tiling.accesses import Accesses
+from tilelang.tiling.cleanup import drop_unused
+from tilelang.tiling.control import Control
+from tilelang.tiling.dots import Dots
+from tilelang.tiling.elements import Elements, Place
+from tilelang.tiling.fusion import Fusion, outer_indices, reads_other_elements, size_of
+from tilelang.tiling.homes import VIEWS, Homes, Uses
+from tilelang.tiling.limits import check_depth, check_shared, threads_for
+from tilelang.tiling.reductions import Reductions
+from tilelang.tiling.scans import Scans
+from tilelang.tiling.targets import Target
+from tilelang.tiling.writer import ThreadWriter
+
+
+def lower(kernel: Kernel, target: Target, sink: Sink) -> Kernel:
+    """The thread kernel (level `thread`) of an optimised tile kernel; attrs gain `threads` and `target`.
+
+    Reports to `sink`: E0620 if the tiles need more shared memory than the target has, E0621 if loops nest too deep.
+    """
+    with deep_trees():
+        check_depth(kernel, sink)
+        threads = threads_for(kernel, target)
+        written = _Lowering(kernel, threads).kernel()
+        attrs = {**kernel.attrs, "threads": threads, "target": target.name}
+        lowered = share_memory(drop_unused(replace(written, level="thread", attrs=attrs)))
+        check_shared(lowered, target, sink)
+        return place_barriers(lowered)
+
+
+class _Lowering:
+    """Goes through the tile kernel op by op."""
+
+    def __init__(self, kernel: Kernel, threads: int):
+        self.source = kernel
+        self.write = ThreadWriter(kernel, threads)
+        self.homes = Homes()
+        self.elements = Elements(self.write, self.homes)
+        uses = Uses(kernel)
+        self.fusion = Fusion(self.write, self.homes, self.elements, uses, self._member)
+        self.accesses = Accesses(self.write, self.homes, self.elements)
+        self.reductions = Reductions(self.write, self.homes, self.elements, self.fusion)
+        self.scans = Scans(self.write, self.homes, self.fusion)
+        self.dots = Dots(self.write, self.homes, self.elements, self.fusion, uses)
+        self.control = Control(self.write, self.homes, self.elements, self.fusion, self._ops)
+        self._sites = {id(op): number for number, op in enumerate(
+            op for op in kernel.walk() if op.name in ("assert", "print"))}
+
+    def kernel(self) -> Kernel:
+        for value in (*self.source.params, *self.source.dims):
+            if not isinstance(value.type, TensorType):
+                self.homes.scalars[value] = value
+        self._ops(self.source.body.ops)
+        self.fusion.flush()
+        body = Block((), (*self.write.prologue, *self.write.emit.ops))
+        return replace(self.source, body=body)
+
+    def _ops(self, ops: Sequence[Op]) -> None:
+        for op in ops:
+            with self.write.emit.at(op.span):
+                self._op(op)
+
+    def _op(self, op: Op) -> None:
+        """Give the results of one op a home."""
+        whole: dict[str, Callable[[Op], None]] = {
+            "dot": self.dots.dot, "scan": self.scans.scan, "for": self.control.for_loop,
+            "while": self.control.while_loop, "if": self.control.if_op,
+        }
+        if op.name in whole:
+            whole[op.name](op)
+        elif op.name == "reduce" and op.attrs["axes"]:
+            self.reductions.reduce(op)
+        elif op.name in ("load", "store", "atomic"):
+            self._memory(op)
+        elif op.name in ("assert", "print"):
+            self._report(op)
+        elif op.name == "cat":
+            self._cat(op)
+        elif op.result.shape:
+            self._tile(op)
+        else:
+            self._scalar(op)
+
+    # ---------------------------------------------------------------- tiles
+
+    def _tile(self, op: Op) -> None:
+        """Elementwise ops and changes of shape: a recipe if it is cheap to compute again, else part of a loop."""
+        if op.name in ("const", "iota"):
+            self.homes.follow_recipe(op)
+            return
+        if op.name == "reduce":
+            self._join(op, size_of(op.result))
+            return
+        for operand in op.operands:
+            if reads_other_elements(op, operand) and not self._computable(operand):
+                self.fusion.in_shared(operand)
+        if self.homes.is_cheap_recipe(op) or self._is_view_of_shared(op):
+            self.homes.follow_recipe(op)
+        elif op.name == "reshape" and op.operands[0] in self.homes.registers:
+            self.homes.registers[op.result] = self.homes.registers[op.operands[0]]
+            self.homes.known_twice.add(self.homes.registers[op.result])
+        else:
+            self._join(op, size_of(op.result))
+
+    def _computable(self, value: Value) -> bool:
+        return value in self.homes.scalars or value in self.homes.recipes
+
+    def _is_view_of_shared(self, op: Op) -> bool:
+        """A `broadcast` or `permute` whose operand went to shared memory for it."""
+        moves = op.name in VIEWS and reads_other_elements(op, op.operands[0])
+        return moves and self.homes.reads_shared(op.operands[0])
+
+    def _join(self, op: Op, size: int) -> None:
+        self.fusion.add(op, size)
+
+    def _member(self, op: Op, place: Place) -> None:
+        """One op of a fused loop, for the element at `place`."""
+        if op.name in ("load", "store", "atomic"):
+            loaded = self.accesses.at_place(op, place)
+            if loaded is not None:
+                place.values[op.result] = loaded
+            return
+        operands = [self.elements.at_place(v, place) for v in op.operands]
+        if op.name == "assert":
+            self.write.emit.effect("assert", *operands, text=op.attrs["text"], id=self._sites[id(op)])
+        elif op.name == "print":
+            self.write.emit.effect("print", place.number, *operands, text=op.attrs["text"], id=self._sites[id(op)],
+                                   shape=op.operands[0].shape)
+        else:
+            place.values[op.result] = self._element(op, operands)
+
+    def _element(self, op: Op, operands: Sequence[Value]) -> Value:
+        if TILE_OPS[op.name].elementwise:
+            return self.elements.compute(op, operands)
+        if op.name == "reduce" and operands[0].dtype != op.result.dtype:  # over no axes
+            return self.write.emit.op("cast", *operands, type=TileType(op.result.dtype), hint=op.result.name)
+        if op.name in ("reduce", "reshape", "broadcast"):
+            return operands[0]  # the same elements, in the same order
+        raise InternalError("lowering", f"{op.name} cannot be part of a fused loop")
+
+    def _cat(self, op: Op) -> None:
+        """Each operand is written to its part of one shared array. The parts do not meet: they share an owner."""
+        axis = int(op.attrs["axis"])  # type: ignore[arg-type]
+        self.fusion.flush()
+        array = self.write.shared(op.result.name, op.result.dtype, size_of(op.result))
+        index, before = self.write.index, 0
+        for operand in op.operands:
+            def put(place: Place, element: Value, operand: Value = operand, before: int = before) -> None:
+                coordinates = list(self.elements.coordinates(place, operand.shape))
+                coordinates[axis] = index.add(coordinates[axis], index.number(before))
+                at = index.linearize(coordinates, op.result.shape)
+                self.write.write(array, at, element, owner=f"cat {op.result.name}")
+
+            self.fusion.copy(operand, put)
+            before += operand.shape[axis]
+        self.homes.shared[op.result] = array
+
+    # ---------------------------------------------------------------- scalars
+
+    def _scalar(self, op: Op) -> None:
+        homes, emit = self.homes.scalars, self.write.emit
+        if op.name == "const":
+            homes[op.result] = self.write.constant(op.attrs["value"], op.result.dtype)  # type: ignore[arg-type]
+        elif op.operands and op.operands[0].shape:
+            homes[op.result] = self._only_element(op.operands[0])  # a reshape to rank 0
+        elif op.name in ("reshape", "broadcast", "permute") or (
+                op.name == "reduce" and op.operands[0].dtype == op.result.dtype):
+            homes[op.result] = homes[op.operands[0]]
+        else:
+            name = "cast" if op.name == "reduce" else op.name
+            attrs = {} if op.name == "reduce" else dict(op.attrs)
+            operands = [homes[v] for v in op.operands]
+            homes[op.result] = emit.op(name, *operands, type=op.result.type, hint=op.result.name, **attrs)
+
+    def _only_element(self, tile: Value) -> Value:
+        """The one element of a tile, for every thread."""
+        self.fusion.settle(tile)
+        if not self._computable(tile):
+            self.fusion.in_shared(tile)
+        return self.elements.at_coordinates(tile, [self.write.index.number(0)] * len(tile.shape), {})
+
+    # ---------------------------------------------------------------- effects
+
+    def _memory(self, op: Op) -> None:
+        shape = access(op).shape
+        if shape:
+            for index in outer_indices(op):
+                if not self._computable(index):
+                    self.fusion.in_shared(index)
+            size = 1
+            for extent in shape:
+                size *= extent
+            self._join(op, size)
+            return
+        self.fusion.flush()
+        loaded = self.accesses.scalar(op)
+        if op.results and loaded is not None:
+            self.homes.scalars[op.result] = loaded
+
+    def _report(self, op: Op) -> None:
+        """`assert` and `print`: on a tile, part of a loop; on a scalar, by thread 0 alone."""
+        if op.operands and op.operands[0].shape:
+            self._join(op, size_of(op.operands[0]))
+            return
+        self.fusion.flush()
+        operands, attrs = [self.homes.scalars[v] for v in op.operands], {}
+        if op.name == "print" and operands:
+            operands.insert(0, self.write.index.number(0))
+            attrs["shape"] = ()
+        self.write.only_thread(0, lambda: self.write.emit.effect(
+            op.name, *operands, text=op.attrs["text"], id=self._sites[id(op)], **attrs))

@@ -1,0 +1,161 @@
+"""Tensor-core layouts: which element is where when a warp multiplies with `mma.m16n8k16`.
+
+One instruction multiplies a 16 x 16 tile of halves by a 16 x 8 one and adds to a 16 x 8 tile of f32. The 32 lanes
+hold all three in their registers, two halves or one f32 each, in an order that the hardware fixes:
+
+    A (row g or g + 8)         B (column g)              C (row g or g + 8)            g = lane // 4
+         k                       k                            n                        p = 2 * (lane % 4)
+    g    a0 a0 | a2 a2      p    b0 | each pair of k     g    c0 c1   at n = p, p + 1
+    g+8  a1 a1 | a3 a3      p+8  b1 | in one register    g+8  c2 c3
+         ^p      ^p + 8
+
+A tile of the program is larger. Its warps stand side by side in a grid over it, and each repeats the instruction over
+its part: the accumulator of a 32 x 16 part is 2 x 2 pieces of 16 x 8, four registers each, in row-major order.
+
+Source: NVIDIA, "Parallel Thread Execution ISA", section "Matrix Fragments for mma.m16n8k16".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+WARP = 32
+PIECE = (16, 8)
+"""Rows and columns of the accumulator of one instruction."""
+DEPTH = 16
+"""How far one instruction goes along k."""
+
+
+# ------------------------------------------------------------------------------------ one instruction
+
+
+def a_element(lane: int, register: int, half: int) -> tuple[int, int]:
+    """The (row, k) in 16 x 16 that is in a half (0: the lower 16 bits) of register 0 to 3 of A's fragment."""
+    return lane // 4 + 8 * (register % 2), 2 * (lane % 4) + half + 8 * (register // 2)
+
+
+def b_element(lane: int, register: int, half: int) -> tuple[int, int]:
+    """The (k, column) in 16 x 8 that is in a half of register 0 or 1 of B's fragment."""
+    return 2 * (lane % 4) + half + 8 * register, lane // 4
+
+
+def c_element(lane: int, register: int) -> tuple[int, int]:
+    """The (row, column) in 16 x 8 that is in register 0 to 3 of the accumulator."""
+    return lane // 4 + 8 * (register // 2), 2 * (lane % 4) + register % 2
+
+
+def matrix_element(lane: int, trans: bool) -> tuple[tuple[int, int], tuple[int, int]]:
+    """The (row, column) of the lower and the upper half that a lane gets of an 8 x 8 matrix by `ldmatrix`."""
+    row, column = lane // 4, 2 * (lane % 4)
+    return ((column, row), (column + 1, row)) if trans else ((row, column), (row, column + 1))
+
+
+# ------------------------------------------------------------------------------------ a tile
+
+
+@dataclass(frozen=True)
+class AccumulatorLayout:
+    """A tile of f32 of this shape over a grid of `warps`, row-major: warp w is at row w // warps[1].
+
+    The extents must be multiples of 16 and 8 times the number of warps along them. Threads beyond the grid of warps
+    hold nothing.
+    """
+
+    shape: tuple[int, int]
+    warps: tuple[int, int]
+
+    @property
+    def part(self) -> tuple[int, int]:
+        """Rows and columns of one warp."""
+        return self.shape[0] // self.warps[0], self.shape[1] // self.warps[1]
+
+    @property
+    def pieces(self) -> tuple[int, int]:
+        """How many instructions' accumulators a warp has, down and across."""
+        return self.part[0] // PIECE[0], self.part[1] // PIECE[1]
+
+    @property
+    def threads(self) -> int:
+        """Threads that hold elements: those of numbers below this."""
+        return self.warps[0] * self.warps[1] * WARP
+
+    @property
+    def registers(self) -> int:
+        """Registers in each thread."""
+        return self.pieces[0] * self.pieces[1] * 4
+
+    def place(self, coordinates: tuple[int, int]) -> tuple[int, int]:
+        """The (thread, register) that holds the element at `coordinates`."""
+        (row, column), (rows, columns) = coordinates, self.part
+        warp = row // rows * self.warps[1] + column // columns
+        row, column = row % rows, column % columns
+        lane = row % 8 * 4 + column % 8 // 2
+        piece = row // 16 * self.pieces[1] + column // 8
+        return warp * WARP + lane, piece * 4 + row % 16 // 8 * 2 + column % 2
+
+    def coordinates(self, thread: int, register: int) -> tuple[int, int] | None:
+        """The element at a place; None for threads beyond the warps."""
+        if thread >= self.threads:
+            return None
+        warp, lane = divmod(thread, WARP)
+        row, column = c_element(lane, register % 4)
+        down, across = divmod(register // 4, self.pieces[1])
+        first_row, first_column = warp // self.warps[1] * self.part[0], warp % self.warps[1] * self.part[1]
+        return first_row + down * PIECE[0] + row, first_column + across * PIECE[1] + column
+
+
+def arrange_warps(shape: tuple[int, int], warps: int) -> tuple[int, int] | None:
+    """The grid of at most `warps` warps over a tile: as many as possible; of these, the parts closest to squares.
+
+    A warp reads a strip of A and one of B for its part, so the nearer to a square, the less it reads per product. Parts
+    are multiples of 16 x 16. None if the tile has no such parts.
+    """
+    fitting = list(_grids(shape, warps))
+    return min(fitting, key=lambda grid: (-grid[0] * grid[1], shape[0] // grid[0] + shape[1] // grid[1]), default=None)
+
+
+def _grids(shape: tuple[int, int], warps: int) -> Iterator[tuple[int, int]]:
+    for down in range(1, warps + 1):
+        for across in range(1, warps // down + 1):
+            if shape[0] % (down * 16) == 0 and shape[1] % (across * 16) == 0:
+                yield down, across
+
+
+# ------------------------------------------------------------------------------------ shared memory
+
+
+@dataclass(frozen=True)
+class Swizzle:
+    """A tile of 16-bit elements in shared memory, rows of `columns`, in chunks of 8 elements that change places.
+
+        row 0   | 0 1 2 3 |      a read of 8 rows at one column touches 8 x 16 bytes: without the exchange,
+        row 1   | 0 1 2 3 |      of a row of 64 bytes, 4 times the same 64 bytes of banks
+        row 2   | 1 0 3 2 |
+        row 3   | 1 0 3 2 |      chunk c of row r is at c ^ (r // repeat % ways)
+        row 4   | 2 3 0 1 |
+
+    `ldmatrix` reads 8 rows of one chunk at a time. Exchanged this way the 8 lie in different banks, and a row still
+    holds its own elements, so that what is written along rows is free of conflicts too. `columns` is a power of two.
+    """
+
+    columns: int
+
+    @property
+    def ways(self) -> int:
+        """Among how many chunks a chunk changes places."""
+        return min(max(self.columns // 8, 1), 8)
+
+    @property
+    def repeat(self) -> int:
+        """How many rows in a row have the same order: so many fill the 128 bytes of all banks."""
+        return 8 // self.ways
+
+    def turn(self, row: int) -> int:
+        """What the chunk's number is exclusive-ored with. Rows that differ by a multiple of 8 have the same."""
+        return row // self.repeat % self.ways
+
+    def position(self, row: int, column: int) -> int:
+        """Where the element is in the shared array."""
+        chunk, within = divmod(column, 8)
+        return row * self.columns + (chunk ^ self.turn(row)) * 8 + within

@@ -1,0 +1,167 @@
+"""`ThreadWriter`: writes thread-level code, knowing nothing of tiles.
+
+Constants, strides, the thread's number and all arrays are declared once, in a prologue before the body, so that
+what remains reads like the algorithm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tilelang.dtypes import I32, I64, DType
+from tilelang.ir.core import Attr, Kernel, LocalType, Op, SharedType, TensorType, Value
+from tilelang.ir.emit import Emitter, const_hint
+from tilelang.semantics.types import TileType
+from tilelang.tiling.index import INDEX, IndexArithmetic
+from tilelang.tiling.layout import LinearLayout
+
+Body = Callable[..., Sequence[Value] | None]
+"""Writes the inside of a loop or branch; gets the loop's values, returns those to hand on (None for none)."""
+
+
+class ThreadWriter:
+    """The thread kernel being written. `emit` is where the body goes."""
+
+    def __init__(self, kernel: Kernel, threads: int):
+        self.kernel = kernel
+        self.threads = threads
+        self.emit = Emitter(v.name for v in (*kernel.params, *kernel.dims))
+        self.prologue: list[Op] = []
+        self._declared: dict[object, Value] = {}
+        self._dims = {dim.name: dim for dim in kernel.dims}
+        self.index = IndexArithmetic(self.emit, lambda value: self.constant(value, I32))
+
+    # ---------------------------------------------------------------- declared once
+
+    def constant(self, value: int | float | bool, dtype: DType) -> Value:
+        """A scalar constant."""
+        value = float(value) if dtype.is_float else bool(value) if dtype.is_bool else int(value)
+        return self._declare(("const", dtype, repr(value)), "const", const_hint(value), TileType(dtype), value=value)
+
+    def thread(self) -> Value:
+        """This thread's number in its block."""
+        return self._declare("thread", "thread_id", "t", INDEX)
+
+    def stride(self, tensor: Value, axis: int) -> Value:
+        """Distance in elements between neighbours along `axis`."""
+        return self._declare(("stride", tensor, axis), "stride", f"{tensor.name}_stride{axis}", TileType(I64),
+                             tensor, axis=axis)
+
+    def extent(self, tensor: Value, axis: int) -> Value:
+        """The tensor's extent along `axis`, an i64."""
+        if not isinstance(tensor.type, TensorType):
+            raise TypeError(f"{tensor} is no tensor")
+        extent = tensor.type.dims[axis]
+        return self.constant(extent, I64) if isinstance(extent, int) else self._dims[extent]
+
+    def _declare(self, key: object, name: str, hint: str, type: TileType, *operands: Value, **attrs: Attr) -> Value:
+        if key not in self._declared:
+            self._declared[key] = self.emit.value(hint, type)
+            self.prologue.append(Op(name, operands, (self._declared[key],), attrs))
+        return self._declared[key]
+
+    def local(self, hint: str, dtype: DType, size: int) -> Value:
+        """A new array in the thread's registers."""
+        return self._array("local", hint, LocalType(dtype, size))
+
+    def shared(self, hint: str, dtype: DType, size: int) -> Value:
+        """A new array in shared memory."""
+        return self._array("shared", f"{hint}_shared", SharedType(dtype, size))
+
+    def _array(self, name: str, hint: str, type: LocalType | SharedType) -> Value:
+        array = self.emit.value(hint, type)
+        self.prologue.append(Op(name, (), (array,), span=self.emit.span))
+        return array
+
+    # ---------------------------------------------------------------- memory
+
+    def read(self, array: Value, at: Value, hint: str | None = None, **attrs: Attr) -> Value:
+        """An element of a local or shared array."""
+        place = "local" if isinstance(array.type, LocalType) else "shared"
+        return self.emit.op(f"{place}.load", array, at, type=TileType(array.dtype), hint=hint or array.name, **attrs)
+
+    def write(self, array: Value, at: Value, value: Value, **attrs: Attr) -> None:
+        """Set an element of a local or shared array."""
+        place = "local" if isinstance(array.type, LocalType) else "shared"
+        self.emit.effect(f"{place}.store", array, at, value, **attrs)
+
+    # ---------------------------------------------------------------- control
+
+    def loop(self, lo: Value, hi: Value, step: Value, inits: Sequence[Value], body: Body, *, hint: str = "k",
+             hints: Sequence[str] = (), **attrs: Attr) -> tuple[Value, ...]:
+        """`for`: body(index, *carried) returns the next carried values."""
+        names = [*hints, *(init.name for init in inits[len(hints):])]
+        args = [(name, init.type) for name, init in zip(names, inits, strict=True)]
+        with self.emit.block((hint, lo.type), *args) as block:
+            self.emit.terminate("yield", *(body(*block.args) or ()))
+        return self.emit.structured("for", (lo, hi, step, *inits), (block.close(),), hints=names, **attrs)
+
+    def count(self, trips: int, inits: Sequence[Value], body: Body, *, hint: str = "k", unroll: bool = False,
+              hints: Sequence[str] = ()) -> tuple[Value, ...]:
+        """`for` from 0 to a constant, on i32; no loop where there is one trip to unroll."""
+        if unroll and trips == 1:
+            return tuple(body(self.index.number(0), *inits) or ())
+        attrs = {"unroll": True} if unroll else {}
+        zero, one, end = (self.index.number(n) for n in (0, 1, trips))
+        return self.loop(zero, end, one, inits, body, hint=hint, hints=hints, **attrs)
+
+    def when(self, condition: Value, then: Body, otherwise: Body = lambda: (), *,
+             hints: Sequence[str] = ()) -> tuple[Value, ...]:
+        """`if`: both branches return as many values, which become the results."""
+        blocks = []
+        for branch in (then, otherwise):
+            with self.emit.block() as block:
+                self.emit.terminate("yield", *(branch() or ()))
+            blocks.append(block.close())
+        return self.emit.structured("if", (condition,), blocks, hints=hints)
+
+    def only_thread(self, number: int, then: Body) -> None:
+        """One thread of the block does it."""
+        self.when(self.emit.op("eq", self.thread(), self.index.number(number), hint="mine"), then)
+
+    def each_place(self, size: int, visit: Callable[[Value, Value], None]) -> None:
+        """visit(register, element number) for each element of a tile that this thread holds."""
+        self.fold_places(size, (), lambda register, number: visit(register, number))
+
+    def fold_places(self, size: int, inits: Sequence[Value], visit: Body,
+                    hints: Sequence[str] = ()) -> tuple[Value, ...]:
+        """Like `each_place`, handing values on from element to element: visit(register, number, *values)."""
+        layout = LinearLayout((size,), self.threads)
+
+        def guarded(register: Value, *carried: Value) -> Sequence[Value]:
+            number = self.number_at(register)
+            if not layout.padded:
+                return visit(register, number, *carried) or ()
+            inside = self.emit.op("lt", number, self.index.number(size), hint="inside")
+            return self.when(inside, lambda: visit(register, number, *carried), lambda: carried, hints=hints)
+
+        return self.count(layout.registers, inits, guarded, hint="r", unroll=True, hints=hints)
+
+    def each_place_between(self, low: int, high: int, visit: Callable[[Value, Value], None]) -> None:
+        """Like `each_place`, for the elements from number `low` up to, not including, `high`."""
+        first, end = low // self.threads, -(-high // self.threads)
+
+        def guarded(step: Value) -> None:
+            register = self.index.add(step, self.index.number(first))
+            number, tests = self.number_at(register), []
+            if low % self.threads:
+                tests.append(self.emit.op("ge", number, self.index.number(low), hint="inside"))
+            if high % self.threads:
+                tests.append(self.emit.op("lt", number, self.index.number(high), hint="inside"))
+            self.when_all(tests, lambda: visit(register, number))
+
+        self.count(end - first, (), guarded, hint="r", unroll=True)
+
+    def when_all(self, tests: Sequence[Value], then: Body) -> None:
+        """`if` all tests hold; no `if` without a test."""
+        if not tests:
+            then()
+            return
+        condition = tests[0]
+        for test in tests[1:]:
+            condition = self.emit.op("and", condition, test, hint="inside")
+        self.when(condition, then)
+
+    def number_at(self, register: Value) -> Value:
+        """The number of the element that this thread holds in a register."""
+        return self.index.add(self.index.times(register, self.threads), self.thread(), hint="e")
