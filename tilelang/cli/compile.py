@@ -195,7 +195,9 @@ def _start(
         return Compilation(read_source(path))
     header = read_header(path, kernel)
     show_diagnostics(header.warnings, header.source)
-    return replace(bind_without_arrays(header, words, settings), target=_target(target))
+    chosen, bound = _target(target), bind_without_arrays(header, words, settings)
+    facts = launch_facts(bound.binding, {}) if bound.binding and chosen.vector_bytes else ()
+    return replace(bound, target=chosen, facts=facts)
 
 
 def _run(compilation: Compilation, name: str) -> Compilation:

@@ -26,6 +26,7 @@ COMMANDS = {
     "compile": "show what a kernel becomes, stage by stage",
     "run": "run a kernel on arrays",
     "profile": "say where a kernel's time would go on a GPU",
+    "bench": "time kernels on the CPU against NumPy and PyTorch",
     "doctor": "say what this machine can do",
 }
 """The commands, in the order one meets them; `tilelang/cli/NAME.py` holds each, as the function `command`."""

@@ -25,6 +25,7 @@ from tilelang.runtime.arrays import DeviceArray
 from tilelang.runtime.calls import Setting, given_names, sort_out
 from tilelang.runtime.devices import Device, find_device, find_target
 from tilelang.runtime.executables import Executable
+from tilelang.runtime.facts import Facts, launch_facts
 from tilelang.runtime.launch import Launch, Plan
 from tilelang.runtime.shortcuts import SHORTCUTS, Shortcut, likeness, remember
 from tilelang.semantics.bind_errors import check_scalar
@@ -128,7 +129,7 @@ class KernelHandle:
         arguments.update(left_out)
         check_places(self.signature, arguments, place, sink)
         self._stop_if(sink)
-        compiled = self._compile(place, binding)
+        compiled = self._compile(place, binding, arguments)
         plan = Plan(place, binding, compiled.compilation, compiled.execute, self._numbers(binding))
         if like is not None:
             if len(self._shortcuts) >= SHORTCUTS:
@@ -191,14 +192,17 @@ class KernelHandle:
         self._stop_if(sink)
         binding = self._bind({**given, **{n: _fact(a) for n, a in arguments.items()}}, call.metas, call.dims)
         if target is None:
-            return self._compile(self._device(device, arguments), binding).compilation
-        return run(replace(self._middle(binding), target=find_target(target)), GPU)
+            return self._compile(self._device(device, arguments), binding, arguments).compilation
+        chosen = find_target(target)
+        facts = _facts(chosen, binding, arguments)
+        return run(replace(self._middle(binding), target=chosen, facts=facts), GPU)
 
-    def _compile(self, device: Device, binding: Binding) -> Compiled:
-        key = (device.name, *_exact(binding.metas))
+    def _compile(self, device: Device, binding: Binding, arguments: Mapping[str, Argument]) -> Compiled:
+        facts = _facts(device.target, binding, arguments)
+        key = (device.name, facts, *_exact(binding.metas))
         compiled = self._compiled.get(key)
         if compiled is None:
-            compilation = run(replace(self._middle(binding), target=device.target), device.stages)
+            compilation = run(replace(self._middle(binding), target=device.target, facts=facts), device.stages)
             compiled = self._compiled[key] = Compiled(compilation, device.load(compilation))
         return compiled
 
@@ -222,6 +226,11 @@ class KernelHandle:
     def _stop_if(self, sink: Sink) -> None:
         if sink.failed:
             raise CompileError(sink.diagnostics, self._front.source)
+
+
+def _facts(target: Target | None, binding: Binding, arguments: Mapping[str, Argument]) -> Facts:
+    """What code for this target may rely on."""
+    return launch_facts(binding, arguments) if target is not None and target.vector_bytes else ()
 
 
 def _fact(argument: Argument) -> ArgFact:

@@ -1,0 +1,15 @@
+"""A `.tile` file -> a function that launches it on the CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import tilelang
+
+
+def compile_kernel(path: Path, arguments: Mapping[str, object], metas: Mapping[str, int]) -> Callable[[], object]:
+    """What runs the file's only kernel on these arguments, again and again."""
+    program = tilelang.load(path)
+    (name,) = program.kernels
+    return program[name].prepare(device="cpu", **arguments, **metas).run
