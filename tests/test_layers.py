@@ -26,6 +26,7 @@ ROAD: tuple[tuple[str, ...], ...] = (
     ("runtime",),
     ("tilelang",),  # tilelang/__init__.py: what users of the package see
     ("bench",),
+    ("notebook",),
     ("cli",),
 )
 """The rooms in order. Rooms side by side may import each other."""
