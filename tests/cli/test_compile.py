@@ -38,6 +38,7 @@ WORDS = {
     "types": "i: i64[64]",
     "tile-ir": "kernel @copy(",
     "optimized": "kernel @copy(",
+    "layouts": "registers in each thread",
     "thread-ir": " thread {",
     "cuda": "def ",
     "ptx": ".visible .entry",

@@ -50,7 +50,8 @@ def test_the_header_holds_params_dims_metas_and_grid() -> None:
         }""", B=16, T=F16, warps=8))
     assert text.splitlines()[0] == (
         'kernel @k(%x: in f16[%M, %x.1], %s: i64, %y: inout f16[%N, 3]) dims(%M, %N, %x.1) tile '
-        '{grid.0 = "M", grid.1 = 16, meta.B = 16, meta.T = f16, meta.warps = 8, stages = 2, warps = 8} {')
+        '{grid.0 = "M", grid.1 = 16, grid.axes = 3, meta.B = 16, meta.T = f16, meta.warps = 8, stages = 2, '
+        'warps = 8} {')
 
 
 def test_an_expression_broadcasts_explicitly_and_keeps_names() -> None:

@@ -34,13 +34,15 @@ kernel @k(%x: in f32[%M, %N], %y: inout f32[%M, %N], %z: out i32[%N], %s: f32, %
 """
 PLAIN = "pointwise = false"
 THREAD_PREFIX = """\
-kernel @k(%x: in f32[%M], %y: inout f32[%M]) dims(%M) thread {
+kernel @k(%x: in f32[%M], %y: inout f32[%M], %h: in f16[%M]) dims(%M) thread {
   %o: i64 = const {value = 0}
   %j: i32 = thread_id
   %f: f32 = const {value = 1.0}
   %t: bool = const {value = true}
   %r: local f32[8] = local
   %p: shared f32[64] = shared
+  %hs: shared f16[64] = shared
+  %fr: local u32[8] = local
 """
 
 
@@ -106,6 +108,12 @@ GOOD_THREAD = """
   shared.store %p, %j, %a
   barrier
   %b: f32 = shared.load %p, %j
+  shared.load_matrix %hs, %j, %fr, %j {placed = true, trans = true}
+  mma %r, %j, %fr, %j, %fr, %j {kind = "bf16"}
+  shared.copy_async %hs, %j, %h, %o, %j
+  async.commit
+  async.wait {pending = 0}
+  %al: bool = is_aligned %h
   %s: i64 = stride %x {axis = 0}
   %c: f32 = global.load %x, %s
   global.store %y, %o, %c
@@ -271,6 +279,19 @@ def test_broken_kernels_are_refused(body: str, rule: str) -> None:
 
 
 BROKEN_THREAD = [
+    ("shared.load_matrix %p, %j, %fr, %j {trans = true}", "must be f16 or bf16"),
+    ("shared.load_matrix %hs, %j, %fr, %j", "{trans} must be true or false"),
+    ("shared.load_matrix %hs, %j, %r, %j {trans = true}", "local array of 4 u32"),
+    ("shared.load_matrix %hs, %j, %fr, %o {trans = true}", "index must be i32, not i64"),
+    ("mma %r, %j, %fr, %j, %fr, %j {kind = \"f32\"}", "{kind} must be one of f16, bf16"),
+    ("mma %fr, %j, %fr, %j, %fr, %j {kind = \"f16\"}", "local array of 4 f32"),
+    ("mma %r, %j, %r, %j, %fr, %j {kind = \"f16\"}", "operand 2 must be a local array of 4 u32"),
+    ("shared.copy_async %p, %j, %x, %o, %j", "must have 16 bits"),
+    ("shared.copy_async %hs, %j, %x, %o, %j", "must have one element type"),
+    ("shared.copy_async %hs, %j, %h, %j, %j", "offset must be i64"),
+    ("shared.copy_async %hs, %j, %h, %o, %o", "count must be i32"),
+    ("async.wait {pending = 9}", "must be from 0 to"),
+    ("%al: bool = is_aligned %r", "must be a tensor"),
     ("%a: f32 = local.load %p, %j", "array of local memory"),
     ("%a: f32 = shared.load %r, %j", "array of shared memory"),
     ("%a: f32 = global.load %r, %o", "must be a tensor"),

@@ -73,6 +73,13 @@ def _ir(field: str) -> Show:
     return show
 
 
+def _layouts(c: Compilation) -> str:
+    from tilelang.tiling.pictures import show_layouts
+
+    kernel = _there(c.optimized)
+    return show_layouts(replace(kernel, attrs={**kernel.attrs, **dict(c.facts)}), _there(c.target))
+
+
 def _ptx(c: Compilation) -> str:
     from tilelang.runtime.cuda_compile import compile_ptx
 
@@ -129,6 +136,7 @@ EMITS: dict[str, Emit] = {
     "types": Emit("the type of everything", "typed", _types),
     "tile-ir": Emit("tile IR, as built", "tile_ir", _ir("tile_ir")),
     "optimized": Emit("tile IR after the passes", "optimized", _ir("optimized")),
+    "layouts": Emit("which thread holds which elements", "optimized", _layouts),
     "thread-ir": Emit("what each thread does", "thread_ir", _ir("thread_ir")),
     "cuda": Emit("numba.cuda source", "cuda", lambda c: _there(c.cuda)),
     "ptx": Emit("the GPU's portable assembly", "cuda", _ptx),
@@ -191,6 +199,8 @@ def _start(
     settings: dict[str, Setting], target: str,
 ) -> Compilation:  # fmt: skip
     """The compilation to run: of the file alone, or of one kernel with everything bound."""
+    from tilelang.runtime.facts import launch_facts
+
     if all(name in OF_THE_FILE for name in wanted):
         return Compilation(read_source(path))
     header = read_header(path, kernel)

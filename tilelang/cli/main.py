@@ -27,6 +27,7 @@ COMMANDS = {
     "run": "run a kernel on arrays",
     "profile": "say where a kernel's time would go on a GPU",
     "bench": "time kernels on the CPU against NumPy and PyTorch",
+    "course": "list, grade and give hints for the exercises of the course",
     "doctor": "say what this machine can do",
 }
 """The commands, in the order one meets them; `tilelang/cli/NAME.py` holds each, as the function `command`."""
@@ -74,6 +75,9 @@ def tilec() -> None:
 
 def main() -> None:
     """What the installed `tilec` calls."""
+    # Python has None for a stream that the caller has closed: `tilec ... >&-`.
+    sys.stdout, sys.stderr = (s or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+                              for s in (sys.stdout, sys.stderr))
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             # A terminal that cannot show a character gets an escape, not a crash.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -49,9 +50,11 @@ class Options:
 @click.option("--rtol", type=click.FloatRange(min=0), help="Relative tolerance of --expect.")
 @click.option("--atol", type=click.FloatRange(min=0), help="Absolute tolerance of --expect.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For random arrays.")
+@click.option("--mine", is_flag=True, help="Compile with your own functions of the course, as far as they are done.")
+@click.option("--mine-from", type=click.Path(), metavar="FOLDER", help="The same, with the files FOLDER/chNN_*.py.")
 def command(
     file: str, words: tuple[str, ...], settings: tuple[str, ...], device: str, save: tuple[str, ...],
-    expect: tuple[str, ...], rtol: float | None, atol: float | None, seed: int,
+    expect: tuple[str, ...], rtol: float | None, atol: float | None, seed: int, mine: bool, mine_from: str | None,
 ) -> int:  # fmt: skip
     """Run a kernel on arrays, and say what came out.
 
@@ -66,14 +69,24 @@ def command(
     values = parse_words(words)
     metas = parse_settings(settings)
     options = Options(device, parse_destinations(save), parse_destinations(expect), rtol, atol)
-    header = read_header(*locate(file))
-    _check_outputs(header, {**options.save, **options.expect})
-    _check_files(file, values, options)
+    with _compiler(mine, mine_from):
+        header = read_header(*locate(file))
+        _check_outputs(header, {**options.save, **options.expect})
+        _check_files(file, values, options)
 
-    from tilelang.cli.inputs import make_inputs
+        from tilelang.cli.inputs import make_inputs
 
-    inputs = make_inputs(header, values, metas, seed)
-    return _run(header, inputs, options)
+        inputs = make_inputs(header, values, metas, seed)
+        return _run(header, inputs, options)
+
+
+def _compiler(mine: bool, mine_from: str | None) -> AbstractContextManager[None]:
+    """The compiler to run on: as it is, or with a learner's functions in it."""
+    if not mine and mine_from is None:
+        return nullcontext()
+    from tilelang.cli.mine import learners_compiler
+
+    return learners_compiler(mine_from)
 
 
 def _run(header: Header, inputs: Inputs, options: Options) -> int:

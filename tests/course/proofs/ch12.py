@@ -1,0 +1,370 @@
+"""Chapter 12."""
+
+# ruff: noqa: E501  (pieces of the solutions, as they stand there)
+
+from __future__ import annotations
+
+from tests.course.proving import Proof, change, text
+
+PROOFS = {
+    "next_pow2": Proof(
+        (
+            text(
+                "the power after",
+                """
+def next_pow2(n):
+    return 1 << n.bit_length() if n > 0 else 1
+""",
+                r"already",
+            ),
+            text(
+                "the power before",
+                """
+def next_pow2(n):
+    return 1 << (n.bit_length() - 1) if n > 0 else 1
+""",
+                r"not smaller",
+            ),
+            text(
+                "through floats",
+                """
+import math
+
+
+def next_pow2(n):
+    return 1 if n < 1 else 2 ** math.ceil(math.log2(n))
+""",
+                r"exact",
+            ),
+            change("nothing for nothing", "else 1", "else 0", r"smaller than 1|already"),
+            change("negative shifts", " if n > 1 else 1", "", r"smaller than 1|ValueError"),
+            text(
+                "a table",
+                """
+def next_pow2(n):
+    return next((2**p for p in range(20) if 2**p >= n), 2**20)
+""",
+                r"already|exact",
+            ),
+        ),
+        (
+            """
+def next_pow2(n):
+    power = 1
+    while power < n:
+        power *= 2
+    return power
+""",
+            """
+def next_pow2(n):
+    return 2 ** len(bin(n - 1)[2:]) if n > 1 else 1
+""",
+        ),
+    ),
+    "row_major": Proof(
+        (
+            change("column-major", "reversed(shape)", "shape", r"a plane has"),
+            change("not turned round", "tuple(reversed(strides))", "tuple(strides)", r"a plane has"),
+            change(
+                "one step late",
+                "        strides.append(step)\n        step *= extent\n",
+                "        step *= extent\n        strides.append(step)\n",
+                r"a plane has",
+            ),
+            change("bytes", "strides, step = [], 1", "strides, step = [], 4", r"a plane has"),
+            change("a list", "tuple(reversed(strides))", "list(reversed(strides))", r"a list, where"),
+        ),
+        (
+            """
+from math import prod
+
+
+def row_major(shape):
+    return tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
+""",
+            """
+def row_major(shape):
+    if not shape:
+        return ()
+    rest = row_major(shape[1:])
+    return (rest[0] * shape[1] if rest else 1, *rest)
+""",
+        ),
+    ),
+    "_ids": Proof(
+        (
+            text(
+                "the last axis fastest",
+                """
+def _ids(program, grid):
+    ids = []
+    for extent in reversed(grid):
+        ids.append(program % extent)
+        program //= extent
+    return tuple(reversed(ids))
+""",
+                r"program 1 is",
+            ),
+            change("a list", "return tuple(ids)", "return ids", r"a list, where"),
+            change("turned round", "return tuple(ids)", "return tuple(ids[::-1])", r"program 1 is"),
+            change("never divided", "        program //= extent\n", "", r"program 1 is|program 4"),
+            change("quotient for remainder", "program % extent", "program // extent", r"program 1 is"),
+        ),
+        (
+            """
+def _ids(program, grid):
+    if not grid:
+        return ()
+    rest, first = divmod(program, grid[0])
+    return (first, *_ids(rest, grid[1:]))
+""",
+            """
+def _ids(program, grid):
+    result, below = (), 1
+    for extent in grid:
+        result += (program // below % extent,)
+        below *= extent
+    return result
+""",
+        ),
+    ),
+    "key_of": Proof(
+        (
+            change("joined", 'f"{len(part)}:{part};".encode()', "part.encode()", r"length, colon|one key"),
+            change("no lengths", 'f"{len(part)}:{part};"', 'f"{part};"', r"length, colon"),
+            change("all digits", "[:40]", "", r"first 40"),
+            change("another hash", "hashlib.sha256()", "hashlib.md5()", r"length, colon"),
+            text(
+                "Python's hash",
+                """
+def key_of(*parts):
+    return f'{hash(parts) & (2**160 - 1):040x}'
+""",
+                r"length, colon",
+            ),
+            change("sorted", "for part in parts:", "for part in sorted(parts):", r"length, colon|one key"),
+            change(
+                "the last part only",
+                "    for part in parts:\n",
+                "    for part in parts[-1:]:\n",
+                r"length, colon|one key",
+            ),
+        ),
+        (
+            """
+def key_of(*parts):
+    text = "".join(f"{len(part)}:{part};" for part in parts)
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:40]
+""",
+            """
+def key_of(*parts):
+    whole = b""
+    for part in parts:
+        whole += b"%d:%b;" % (len(part), part.encode())
+    return hashlib.new("sha256", whole).digest()[:20].hex()
+""",
+        ),
+    ),
+    "reach": Proof(
+        (
+            change("extents for steps", "(extent - 1) * stride", "extent * stride", r"11 away|two steps"),
+            change("backwards forgotten", "sum(min(end, 0) for end in ends)", "0", r"below the first"),
+            change(
+                "summed up",
+                "return sum(min(end, 0) for end in ends), sum(max(end, 0) for end in ends)",
+                "return min(sum(ends), 0), max(sum(ends), 0)",
+                r"rows run backwards|lowest and the highest",
+            ),
+            change("empty arrays", "    if 0 in shape:\n        return 0, 0\n", "", r"reaches nowhere"),
+            change("the largest axis", "sum(max(end, 0) for end in ends)", "max([0, *ends])", r"11 away"),
+            change(
+                "distances", "sum(min(end, 0) for end in ends)", "-sum(min(end, 0) for end in ends)", r"below the first"
+            ),
+        ),
+        (
+            """
+def reach(shape, strides):
+    low = high = 0
+    for extent, stride in zip(shape, strides):
+        if extent == 0:
+            return 0, 0
+        step = (extent - 1) * stride
+        if step < 0:
+            low += step
+        else:
+            high += step
+    return low, high
+""",
+            """
+def reach(shape, strides):
+    if not all(shape):
+        return (0, 0)
+    ends = [stride * (extent - 1) for extent, stride in zip(shape, strides)]
+    return sum(e for e in ends if e < 0), sum(e for e in ends if e > 0)
+""",
+        ),
+    ),
+    "given_names": Proof(
+        (
+            change(
+                "always all",
+                "(signature.params if count > len(inputs) else inputs)",
+                "signature.params",
+                r"outputs are left out",
+            ),
+            change(
+                "always inputs",
+                "(signature.params if count > len(inputs) else inputs)",
+                "inputs",
+                r"all parameters in order",
+            ),
+            change(
+                "as many as there are inputs", "count > len(inputs)", "count >= len(inputs)", r"outputs are left out"
+            ),
+            change("not cut off", "[:count])", ")", r"or fewer|outputs are left out"),
+            change("the parameters themselves", "tuple(p.name for p in", "tuple(p for p in", r"expected"),
+            change("a list", "return tuple(", "return list(", r"a list, where"),
+        ),
+        (
+            """
+def given_names(signature, count):
+    chosen = signature.params
+    if count <= len(_inputs(signature)):
+        chosen = _inputs(signature)
+    return tuple(map(lambda p: p.name, chosen))[:count]
+""",
+            """
+def given_names(signature, count):
+    every = [p.name for p in signature.params]
+    inputs = [p.name for p in signature.params if p.mode != "out"]
+    names = []
+    for name in inputs if len(inputs) >= count else every:
+        if len(names) < count:
+            names.append(name)
+    return tuple(names)
+""",
+        ),
+    ),
+    "_converted": Proof(
+        (
+            change(
+                "bools are ints",
+                "    if isinstance(value, (bool, np.bool_)):\n        return bool(value)\n",
+                "",
+                r"of the same type",
+            ),
+            change(
+                "arrays are numbers",
+                '    raise Refused("E0517", describe(value), "a number is needed", help)',
+                "    return value",
+                r"no plain number",
+            ),
+            change("rank 0 refused", "value.ndim == 0", "value.ndim == 7", r"rank 0"),
+            change("bfloat16 refused", ' or type(value).__name__ == "bfloat16"', "", r"bfloat16|Refused"),
+            change("NumPy scalars kept", "return float(value)", "return value", r"become Python's"),
+            text(
+                "anything that converts",
+                """
+def _converted(value):
+    return value if type(value) in (int, bool, float) else float(value)
+""",
+                r"become Python's|ValueError|no plain number",
+            ),
+            change("another code", '"E0517"', '"E0505"', r"E0517"),
+        ),
+        (
+            """
+def _converted(value):
+    if isinstance(value, np.ndarray) and value.shape == ():
+        value = value[()]
+    if isinstance(value, (np.generic, bool, int, float)):
+        plain = value.item() if isinstance(value, np.generic) else value
+        if isinstance(plain, (bool, int, float)):
+            return plain
+        if type(value).__name__ == "bfloat16":
+            return float(value)
+    raise Refused("E0517", describe(value), "a number is needed", "pass a number")
+""",
+            """
+def _converted(value):
+    kind = type(value)
+    if kind in (bool, int, float):
+        return value
+    if kind is np.ndarray and value.ndim == 0:
+        return _converted(value[()])
+    for host, python in ((np.bool_, bool), (np.integer, int), (np.floating, float)):
+        if isinstance(value, host):
+            return python(value)
+    if kind.__name__ == "bfloat16":
+        return float(value)
+    raise Refused("E0517", describe(value), "no number", "pass one")
+""",
+        ),
+    ),
+    "meets_itself": Proof(
+        (
+            change(
+                "zero strides forgotten",
+                "return stride == 0 or _some_offsets_are_near(axes, itemsize)",
+                "return stride != 0 and _some_offsets_are_near(axes, itemsize)",
+                r"one place|five times",
+            ),
+            change("extents of one move", " if n != 1)", ")", r"an extent of 1 never moves"),
+            change("empty arrays", "    if any(n == 0 for _, n in axes):\n        return False\n", "", r"no elements"),
+            change(
+                "never sure",
+                "return stride == 0 or _some_offsets_are_near(axes, itemsize)",
+                "return True",
+                r"none meets another|interleave",
+            ),
+            change(
+                "never meets",
+                "return stride == 0 or _some_offsets_are_near(axes, itemsize)",
+                "return stride == 0",
+                r"windows share|last of one",
+            ),
+            change(
+                "one axis at a time",
+                "        reach += stride * (extent - 1)\n",
+                "",
+                r"windows share|first of the next|first row|listing",
+            ),
+            change(
+                "not sorted",
+                "axes = sorted((abs(s), n) for s, n in zip(array.strides, array.shape, strict=True) if n != 1)",
+                "axes = [(abs(s), n) for s, n in zip(array.strides, array.shape, strict=True) if n != 1]\n    if axes and axes[0][0] > axes[-1][0]:\n        return False",
+                r"windows|last of one|listing|six times|first row|one place",
+            ),
+        ),
+        (
+            """
+def meets_itself(array):
+    size = array.dtype.bytes if isinstance(array, DeviceArray) else array.dtype.itemsize
+    if 0 in array.shape:
+        return False
+    axes = [(abs(stride), extent) for stride, extent in zip(array.strides, array.shape) if extent > 1]
+    if any(stride == 0 for stride, _ in axes):
+        return True
+    spanned = size
+    for stride, extent in sorted(axes):
+        if stride < spanned:
+            return _some_offsets_are_near(sorted(axes), size)
+        spanned = spanned + (extent - 1) * stride
+    return False
+""",
+            """
+import itertools
+
+
+def meets_itself(array):
+    places = set()
+    for index in itertools.product(*map(range, array.shape)):
+        place = sum(i * s for i, s in zip(index, array.strides))
+        if place in places:
+            return True
+        places.add(place)
+    return False
+""",
+        ),
+    ),
+}
