@@ -26,12 +26,16 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Compilation:
-    """Everything the stages pass on. The first four fields are given; each stage fills in its own."""
+    """Everything the stages pass on. The first five fields are given; each stage fills in its own.
+
+    `facts`: attributes that a launch adds to the kernel for the stages of a GPU, see `tilelang.memory.axis`.
+    """
 
     source: Source
     kernel: str | None = None
     binding: Binding | None = None
     target: Target | None = None
+    facts: tuple[tuple[str, int], ...] = ()
 
     tokens: list[Token] | None = None
     module: ast.Module | None = None
@@ -102,7 +106,8 @@ def _optimize(c: Compilation, sink: Sink) -> object:
 def _lower(c: Compilation, sink: Sink) -> object:
     from tilelang.tiling.lower import lower
 
-    return lower(_given(c.optimized), _given(c.target), sink)
+    kernel = _given(c.optimized)
+    return lower(replace(kernel, attrs={**kernel.attrs, **dict(c.facts)}), _given(c.target), sink)
 
 
 def _cuda(c: Compilation, sink: Sink) -> object:

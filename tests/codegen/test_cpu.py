@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 
+import tilelang
 from tilelang.codegen.cpu import generate, with_units
 from tilelang.diagnostics import CompileError, Source
 from tilelang.ir.interpreter import interpret
@@ -312,3 +313,53 @@ def test_loops_nested_deeper_than_python_can_are_a_diagnostic() -> None:
     run(nested(15), {"y": np.zeros(1, np.int64)})
     with pytest.raises(CompileError, match="E0651"):
         generate(parse_kernel(nested(30)), Source(""))
+
+
+# ------------------------------------------------------------------------------------ right at the ends of i64
+
+
+EXTREMES = """
+kernel grows(n: i64[N], out y: bool[8]) grid (1) { y[0 +: 8] = n[0 +: 8] + 1 > n[0 +: 8]; }
+kernel doubles(s: i64, out y: bool[1]) grid (1) { y[0] = s * 2 // 2 == s; }
+kernel counts(s: i64, out y: i32[8]) grid (1) { for k in range(5, s) { y[0 +: 8] = 1; } }
+kernel masked(n: i64[N], out y: i32[8]) grid (1) { y[0 +: 8] = 1 where ((9223372036854775805 as i64) +: 8) < n[0]; }
+kernel wraps32(x: i32[N], out y: i32[8]) grid (1) {
+    for k in range(4094, 4097) { y[0 +: 8] = x[k * 524288 +: 8] else -5; }
+}
+kernel wraps64(x: i32[N], out y: i32[8]) grid (1) {
+    for k in range(0, 17592186044417, 8796093022208) { y[0 +: 8] = x[k * 1048576 +: 8] else -5; }
+}
+kernel outside(s: i64, x: i32[N], out y: i32[8]) grid (1) { y[0 +: 8] = x[s +: 8] else -5; }
+"""
+"""numba's operators on i64 leave overflow undefined; the language's integers wrap, and nothing outside is read."""
+
+
+@pytest.mark.parametrize("kernel, arguments", [
+    ("grows", (np.array([2**63 - 1, -2, 2**63 - 1, 0, -2**63, 5, 6, 7]),)), ("doubles", (2**63 - 1,)),
+    ("counts", (-2**63,)), ("masked", (np.full(8, -2),)), ("wraps32", (np.arange(10, dtype=np.int32),)),
+    ("wraps64", (np.arange(10, dtype=np.int32),)), ("outside", (2**63 - 3, np.arange(10, dtype=np.int32))),
+    ("outside", (-2**63, np.arange(10, dtype=np.int32))), ("outside", (-3, np.arange(10, dtype=np.int32))),
+])
+def test_the_ends_of_i64(kernel: str, arguments: tuple) -> None:
+    handle = tilelang.compile(EXTREMES)[kernel]
+    np.testing.assert_array_equal(handle(*arguments, device="cpu"), handle(*arguments, device="reference"))
+
+
+def test_a_kernel_that_does_nothing() -> None:
+    idle = tilelang.compile("kernel idle(x: f32[N]) grid (N) { }")["idle"]
+    assert idle(np.zeros(3, np.float32), device="cpu") is None
+
+
+@pytest.mark.parametrize("body", [
+    "let w = x[0 +: 8] where any(x[0 +: 4] > 1.0, axis=0) else max(x[2 +: 4], axis=0); y[0 +: 8] = w;",
+    "y[0 +: 8] *= max(x[0 +: 2][:, None] + x[0 +: 8][None, :], axis=0);",
+    "let m = all(x[0 +: 3] > 0.0, axis=0); let t = x[0 +: 2][:, None] + x[0 +: 8][None, :];"
+    "y[0 +: 8] = select(m, max(t, axis=0), max(select(m, t * 2.0, t), axis=0));",
+    "let t = x[0 +: 4][:, None] + x[(max(x[0 +: 4], axis=0) as i32) % 3 +: 8][None, :];"
+    "y[0 +: 8] = max(t + sum(x[0 +: 8], axis=0), axis=0);",
+])
+def test_reductions_of_a_loop_not_yet_written(body: str) -> None:
+    handle = tilelang.compile(f"kernel k(x: f32[N], inout y: f32[8]) grid (1) {{ {body} }}")["k"]
+    x = np.arange(8, dtype=np.float32)
+    found, expected = (handle(x, np.ones(8, np.float32), device=device) for device in ("cpu", "reference"))
+    np.testing.assert_array_equal(found, expected)

@@ -57,16 +57,14 @@ def scale(x, x_first, x_s0, y, y_first, y_s0, s, N, grid_0, grid_1, grid_2, log)
     for r in range(2):
         e = i32(r * 32 + t)
         # 1: let v = x[0 +: 64];
-        wide = i64(e)
-        if wide >= 0 and wide < N:
-            v_1 = x[x_first + wide * x_s0]
+        if i64(e) < N:
+            v_1 = x[x_first + i64(e) * x_s0]
         else:
             v_1 = f32(0.0)
         # 2: y[0 +: 64] = v * s;
         p = mul_f32(v_1, s)
-        wide_ = i64(e)
-        if wide_ >= 0 and wide_ < N:
-            y[y_first + wide_ * y_s0] = p
+        if i64(e) < N:
+            y[y_first + i64(e) * y_s0] = p
 '''
 
 

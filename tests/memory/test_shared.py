@@ -60,3 +60,32 @@ def test_within_a_loop_over_registers_nothing_is_handed_on():
     assert arrays(STORE_A + loop + LOAD_B) == {"a": 32, "b": 64}
     branch = f"if %yes {{\n{LOAD_A}{STORE_B}yield\n}} else {{\nyield\n}}\n"
     assert arrays(STORE_A + branch + LOAD_B) == {"a": 32, "b": 64}
+
+
+UNIFORM = "%p: i64 = program_id {axis = 0}\n%c5: i64 = const {value = 5}\n%all: bool = lt %p, %c5\n"
+
+
+def test_branches_that_all_threads_take_together_share():
+    """Only one of them happens."""
+    branches = f"{{\n{STORE_A}{LOAD_A}yield\n}} else {{\n{STORE_B}{LOAD_B}yield\n}}\n"
+    assert arrays(f"{UNIFORM}if %all {branches}") == {"a": 64}
+    assert arrays(f"if %yes {branches}") == {"a": 32, "b": 64}
+
+
+def test_what_lives_beyond_a_branch_is_alive_in_the_other():
+    branches = f"{{\n{LOAD_A}yield\n}} else {{\n{STORE_B}{LOAD_B}yield\n}}\n"
+    after = LOAD_A.replace("%va", "%later")
+    assert arrays(f"{UNIFORM}{STORE_A}if %all {branches}{after}") == {"a": 32, "b": 64}
+    first = f"{{\n{STORE_B}{LOAD_B}yield\n}} else {{\n{LOAD_A}yield\n}}\n"
+    assert arrays(f"{UNIFORM}{STORE_A}if %all {first}") == {"a": 32, "b": 64}
+
+
+def test_tiny_arrays_stay_apart_and_save_a_barrier():
+    tiny = "".join(f"%{n}: shared f32[4] = shared\nshared.store %{n}, %c0, %f\n%v{n}: f32 = shared.load %{n}, %c1\n"
+                   for n in ("p", "q"))
+    assert arrays(tiny) == {"p": 4, "q": 4}
+
+
+def test_there_is_an_end_to_the_number_of_tiny_arrays():
+    tiny = "".join(f"%p{n}: shared f32[4] = shared\nshared.store %p{n}, %c0, %f\n" for n in range(40))
+    assert len(arrays(tiny)) == 16

@@ -159,6 +159,21 @@ def test_a_cast_of_an_exact_cast_is_one_cast_and_others_stay() -> None:
         print %r {text = ""}""")
 
 
+def test_an_integer_that_a_float_would_saturate_keeps_its_way() -> None:
+    for narrow in ("u32", "i16", "u8"):
+        unchanged(fold, f"""
+            %a: f64 = cast %n
+            %r: {narrow} = cast %a
+            print %r {{text = ""}}""")
+    check(fold, """
+        %a: f64 = cast %n
+        %r: i64 = cast %a
+        print %r {text = ""}""", """
+        %a: f64 = cast %n
+        %n_1: i64 = cast %n
+        print %n_1 {text = ""}""")
+
+
 def test_what_is_repeated_is_computed_once() -> None:
     check(fold, """
         %a: f32[8] = broadcast %s

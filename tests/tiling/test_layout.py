@@ -7,6 +7,7 @@ import itertools
 import pytest
 
 from tilelang.tiling.layout import LinearLayout, delinearize, linearize
+from tilelang.tiling.patch_layout import PatchLayout
 
 SHAPES = [(1,), (7,), (32,), (33,), (4, 8), (5, 7), (3, 1, 5), (2, 3, 4, 5)]
 
@@ -43,3 +44,17 @@ def test_row_major_numbers(shape):
     for number, coordinates in enumerate(itertools.product(*map(range, shape))):
         assert linearize(coordinates, shape) == number
         assert delinearize(number, shape) == coordinates
+
+
+@pytest.mark.parametrize(("shape", "warps"), [((64, 64), 4), ((128, 128), 4), ((64, 128), 8), ((24, 96), 2)])
+def test_patches_hold_each_element_once_and_slabs_cover_them(shape, warps):
+    layout = PatchLayout(shape, warps)
+    places = {layout.place(at): at for at in itertools.product(*map(range, shape))}
+    assert len(places) == layout.threads * layout.registers == shape[0] * shape[1]
+    assert all(layout.coordinates(*place) == at for place, at in places.items())
+    for slab in range(layout.slabs):
+        held = {layout.slab_position(t, r): layout.element(t, slab * layout.slab_registers + r)
+                for t in range(layout.threads) for r in range(layout.slab_registers)}
+        ((first, end, start),) = layout.slab_ranges(slab)
+        wanted = {layout.slab_place(start + n): delinearize(first + n, shape) for n in range(end - first)}
+        assert held == wanted and len(held) == layout.slab_size

@@ -55,13 +55,16 @@ def test_index_arithmetic_is_computed_again_and_not_exchanged():
 
 
 def test_only_checked_axes_are_tested():
+    """Against 0 only where an index may be negative."""
     body = """
-  %i: i32[8] = iota
+  %c: i32[8] = const {{value = {2}}}
+  %e: i32[8] = iota
+  %i: i32[8] = add %e, %c
   %v: f32[8, 8] = load %x, %i, %i {{checked = ({0}, {1}), mask = false, other = false, pointwise = false}}
   store %y, %i, %i, %v {{checked = (false, false), mask = false, pointwise = false}}"""
-    tests = [count(lowered(tile_kernel("%x: in f32[8, 8], %y: out f32[8, 8]", body.format(a, b))), "ge", "lt")
-             for a, b in (("false", "false"), ("true", "false"), ("true", "true"))]
-    assert tests == [0, 2, 4]
+    tests = [count(lowered(tile_kernel("%x: in f32[8, 8], %y: out f32[8, 8]", body.format(a, b, c))), "ge", "lt")
+             for a, b, c in (("false", "false", -1), ("true", "false", -1), ("true", "true", -1), ("true", "true", 0))]
+    assert tests == [0, 2, 4, 2]
 
 
 def test_padding_is_guarded_only_where_there_is_some():

@@ -82,3 +82,48 @@ def test_swizzled_chunks_lie_in_different_banks(columns):
         assert all(starts % 8 == 0)
     for row in range(rows):
         assert swizzle.turn(row) == swizzle.turn(row % 8)
+
+
+@pytest.mark.parametrize("columns", [16, 32, 64])
+@pytest.mark.parametrize("k_last", [True, False])
+@pytest.mark.parametrize("of_a", [True, False])
+def test_matrix_reads_give_fragments(columns, k_last, of_a):
+    """Put (outer, k) into a swizzled array, read four matrices as `ldmatrix` does: the fragments' elements."""
+    read = mma.MatrixRead(mma.Swizzle(columns), of_a, k_last)
+    stored: list = [None] * (32 * columns)
+    for row, column in itertools.product(range(32), range(columns)):
+        stored[read.swizzle.position(row, column)] = (row, column) if k_last else (column, row)
+    outers, ks = (32, columns) if k_last else (columns, 32)
+    for outer, k in itertools.product(range(0, outers, 16), range(0, ks, 16)):
+        starts = [read.position(lane, outer, k) for lane in range(32)]
+        assert all(len({s * 2 // 16 % 8 for s in starts[m:m + 8]}) == 8 for m in range(0, 32, 8))
+        for lane, register, half in itertools.product(range(32), range(4), range(2)):
+            row, column = mma.matrix_element(lane, read.trans)[half]
+            got = stored[starts[8 * register + row] + column]
+            if of_a:
+                wanted = mma.a_element(lane, register, half)
+            else:
+                depth, across = mma.b_element(lane, register % 2, half)
+                wanted = across + 8 * (register // 2), depth
+            assert got == (outer + wanted[0], k + wanted[1])
+
+
+@pytest.mark.parametrize("columns", [16, 32, 128])
+def test_the_exchange_meets_no_bank_twice(columns):
+    layout = mma.AccumulatorLayout((16, columns), (1, 1))
+    positions = {(t, r): mma.exchange_position(*layout.element(t, r), columns)
+                 for t in range(32) for r in range(layout.registers)}
+    assert sorted(positions.values()) == list(range(16 * columns))
+    for register in range(layout.registers):
+        assert len({positions[t, register] % 32 for t in range(32)}) == 32
+
+
+@pytest.mark.parametrize(("shape", "warps"), [((16, 16), (1, 1)), ((64, 64), (2, 2)), ((64, 128), (1, 4))])
+def test_slabs_cover_the_tile(shape, warps):
+    layout = mma.AccumulatorLayout(shape, warps)
+    for slab in range(layout.slabs):
+        held = {layout.slab_position(t, r): layout.element(t, slab * layout.slab_registers + r)
+                for t in range(layout.threads) for r in range(layout.slab_registers)}
+        wanted = {layout.slab_place(start + n): divmod(first + n, shape[1])
+                  for first, end, start in layout.slab_ranges(slab) for n in range(end - first)}
+        assert held == wanted and len(held) == layout.slab_size

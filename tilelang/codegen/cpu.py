@@ -80,12 +80,13 @@ def _head(translation: Translation, function: Lines) -> list[str]:
         "",
         comment(f"kernel {translation.kernel.name} of {translation.source.name}"),
         "",
-        "from tilelang.runtime.cpu_vocabulary import (",
-        *(f"    {word}," for word in words),
-        ")",
-        "",
+        *(_import_of(words) if words else ()),
         *(f"{name} = -1" for name in translation.unit_names()),
     ]
+
+
+def _import_of(words: list[str]) -> list[str]:
+    return ["from tilelang.runtime.cpu_vocabulary import (", *(f"    {word}," for word in words), ")", ""]
 
 
 def _finished(translation: Translation, function: Lines) -> Iterator[str]:

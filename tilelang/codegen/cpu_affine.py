@@ -19,13 +19,15 @@ from tilelang.ir.core import Op, Value
 
 WRAP_I32 = 1 << 31
 FAR = 1 << 62
+NEAR = 1 << 61
+"""What is called positive is also smaller than this: it may take a tile's extent without overflowing i64."""
 
 
 @dataclass(frozen=True)
 class Affine:
     """base + coord. `base` is a scalar expression of type `dtype`; None for `coord`: the same for every element.
 
-    `wraps`: the sum may overflow `dtype` (i32), after which it is negative. `positive`: base is not negative.
+    `wraps`: the sum may overflow `dtype` (i32), after which it is negative. `positive`: 0 <= base < NEAR.
     """
 
     base: str
@@ -77,7 +79,7 @@ class AffineReader:
     def _constant(self, op: Op) -> Affine:
         number = int(op.attrs["value"])  # type: ignore[arg-type]
         text = f"({number})" if op.result.dtype == I64 else f"i32({number})"
-        return Affine(text, op.result.dtype, None, positive=number >= 0)
+        return Affine(text, op.result.dtype, None, positive=0 <= number < NEAR)
 
     def _arithmetic(self, op: Op, coords: tuple[Coord, ...]) -> Affine | None:
         if op.name == "cast" and op.operands[0].dtype in (I32, I64):
@@ -108,8 +110,7 @@ def _sum(op: Op, a: str, b: str) -> str:
         return a
     if op.name == "add" and _bare(a) == "0":
         return b
-    text = expression(op, [a, b])
-    return f"({text})" if op.result.dtype == I64 else text
+    return expression(op, [a, b])
 
 
 def index_bounds(index: Affine, extent: int | str, length: int) -> Bounds | None:
@@ -117,10 +118,11 @@ def index_bounds(index: Affine, extent: int | str, length: int) -> Bounds | None
     if index.coord is None or index.coord.axis is None:
         return None
     base = index.base64
-    stop = f"minimum({length}, {extent})" if _bare(index.base) == "0" else f"minimum({length}, {extent} - {base})"
+    stop = f"minimum({length}, {extent})" if _bare(index.base) == "0" else f"minimum({length}, sub({extent}, {base}))"
     if index.wraps:
         stop = f"minimum({stop}, {WRAP_I32} - {base})"
-    start = None if index.positive else f"minimum({length}, maximum(0, -({base})))"
+    # `sub` and `neg` wrap. They do so only for a base near -2^63: then the stop is negative, and so the range empty.
+    start = None if index.positive else f"minimum({length}, maximum(0, neg({base})))"
     return Bounds(index.coord.axis, start, stop)
 
 
@@ -136,8 +138,8 @@ def mask_bounds(name: str, left: Affine, right: Affine, length: int) -> Bounds |
         return None
     if not left.positive or name not in ("lt", "le", "gt", "ge"):
         return None
-    # base >= 0 and the limit is held within [-2, 2^62], so the difference cannot overflow.
-    first = f"minimum(maximum({right.base64}, -2), {FAR}) - {left.base64}"
+    # base >= 0 and the limit is held within [-1, 2^62], so the difference cannot overflow.
+    first = f"minimum(maximum({right.base64}, -1), {FAR}) - {left.base64}"
     if name in ("lt", "le"):
         plus = " + 1" if name == "le" else ""
         return Bounds(left.coord.axis, None, f"minimum({length}, {first}{plus})")

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tilelang.codegen.cpu_control import Control
+from tilelang.codegen.cpu_affine import NEAR
+from tilelang.codegen.cpu_control import SMALL, Control
 from tilelang.codegen.cpu_coords import ZERO, is_view
 from tilelang.codegen.cpu_elements import Body
 from tilelang.codegen.cpu_frames import Frame
@@ -18,6 +19,7 @@ from tilelang.codegen.cpu_tiles import Tiles
 from tilelang.codegen.cpu_trace import needs
 from tilelang.codegen.cpu_translation import Translation
 from tilelang.diagnostics import InternalError
+from tilelang.dtypes import I64
 from tilelang.ir.access import access
 from tilelang.ir.attrs import int_attr, number_attr
 from tilelang.ir.core import Block, Op, Value
@@ -25,8 +27,6 @@ from tilelang.ir.tile_ops import TILE_OPS
 
 RELEASE = "<release>"
 """Stands for giving scratch back, until it is known whether there is any."""
-
-SMALL = 1 << 20
 
 
 class Blocks:
@@ -90,7 +90,7 @@ class Blocks:
         if op.name == "const":
             value = number_attr(op, "value")
             translation.put(name, literal(value, op.result.dtype))
-            if op.result.dtype.is_integer and value >= 0:
+            if op.result.dtype.is_integer and 0 <= value < NEAR:
                 translation.positive.add(name)
             return
         self.scheduler.settle(_at_zero(needs(op, ())))
@@ -102,13 +102,16 @@ class Blocks:
             translation.positive.add(name)
 
     def _product_of_small(self, op: Op) -> bool:
-        """program_id * 64 is not negative: no launch has 2^43 programs."""
-        if op.name != "mul" or not all([v.name in self.translation.positive for v in op.operands]):
+        """program_id * 64 is not negative: no launch has 2^41 programs, and no loop as many rounds."""
+        if op.name != "mul" or op.result.dtype != I64 or not all(
+                [v.name in self.translation.positive for v in op.operands]):
             return False
         definitions = [self.translation.definitions.get(v.name) for v in op.operands]
         constants = [d for d in definitions if d and d.name == "const"]
         programs = [v for v in op.operands if v.name in self.control.counters]
-        return len(constants) == len(programs) == 1 and number_attr(constants[0], "value") <= SMALL
+        if len(constants) != 1 or len(programs) != 1:
+            return False
+        return number_attr(constants[0], "value") * self.control.counters[programs[0].name] <= SMALL
 
     def _program_number(self, op: Op) -> None:
         """The grid's first axis is the fastest: program = id0 + grid0 * (id1 + grid1 * id2)."""
@@ -127,7 +130,7 @@ class Blocks:
             text = name
         translation.put(op.result.name, text)
         translation.positive.add(op.result.name)
-        self.control.counters.add(op.result.name)
+        self.control.counters[op.result.name] = 1
 
     def _load(self, op: Op) -> None:
         self.translation.definitions[op.result.name] = op

@@ -24,14 +24,16 @@ if TYPE_CHECKING:
     from tilelang.codegen.cpu_blocks import Blocks
 
 Place = str | Scratch
+SMALL = 1 << 20
+"""A step or factor this small makes no number too large in any time one would wait."""
 
 
 class Control:
-    """Rules for control flow. `counters`: program ids and loop variables, which are far from overflowing."""
+    """Rules for control flow. `counters`: program ids and loop variables that count up from near 0, and their steps."""
 
     def __init__(self, blocks: Blocks):
         self.blocks = blocks
-        self.counters: set[str] = set()
+        self.counters: dict[str, int] = {}
         self._marks: list[int] = []
 
     # ---------------------------------------------------------------- for
@@ -55,11 +57,13 @@ class Control:
         translation, carried = self.blocks.translation, op.blocks[0].args[0]
         texts = [str(translation.places[v.name]) for v in (lo, hi, step)]
         by = self._constant(step)
-        if lo.name in translation.positive and by is not None and by > 0:
-            translation.positive.add(carried.name)
-            if self._constant(lo) is not None:
-                self.counters.add(carried.name)
-            if lo.dtype == I64 and by < 1 << 31:
+        if lo.name in translation.positive and by is not None and 0 < by <= SMALL:
+            translation.positive.add(carried.name)  # no loop has so many rounds that it would come near 2^61
+            if self._constant(lo) in range(SMALL):
+                self.counters[carried.name] = by
+            if lo.dtype == I64:
+                if texts[0] != "0" and hi.name not in translation.positive:
+                    texts[1] = f"maximum({texts[0]}, {texts[1]})"  # numba's range subtracts one from the other
                 bounds = f"{texts[0]}, {texts[1]}" if texts[0] != "0" or by != 1 else texts[1]
                 return translation.lines.nest(f"for {iv} in range({bounds}{f', {by}' if by != 1 else ''})")
         turn = translation.names.fresh("turn")

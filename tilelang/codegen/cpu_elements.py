@@ -158,7 +158,9 @@ class Body:
         base = self._hoisted(affine)
         if affine.coord is None:
             return base, unchecked
-        text = affine.coord.text if base.text == "0" else f"{base.text} + {affine.coord.text}"
+        text = affine.coord.text
+        if base.text != "0":  # inside the loops' bounds nothing overflows
+            text = f"{base.text} + {text}" if unchecked else f"add({base.text}, {text})"
         return Term(text, affine.coord.level), unchecked and affine.coord.axis is not None
 
     def _mask_is_known(self, mask: Value, coords: Coords) -> bool:

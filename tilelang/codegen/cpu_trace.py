@@ -49,10 +49,10 @@ def trace(translation: Translation, wanted: Iterable[tuple[Value, Coords]], shap
     todo = list(wanted)
     while todo:
         value, coords = todo.pop()
-        if value.name in pending:
+        place = translation.places.get(value.name)
+        if value.name in pending or (place is None and value.name not in translation.definitions):
             found.pending.append((value.name, coords))
             continue
-        place = translation.places.get(value.name)
         if isinstance(place, Scratch):
             found.reads.append((place, coords))
         if place is not None or (value.name, coords) in found.computed:
@@ -87,7 +87,7 @@ class Costs:
         self._known: dict[str, int] = {}
 
     def of(self, value: Value) -> int:
-        if value.name in self._translation.places:
+        if self._translation.lazy(value) is None:  # in its place, or soon: a result that the pending nest computes
             return 1
         if value.name not in self._known:
             self._known[value.name] = min(SATURATED, self._lazy(self._translation.definitions[value.name]))

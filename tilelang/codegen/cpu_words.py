@@ -1,7 +1,8 @@
 """How each elementwise op is said in the generated CPU source, and the words that source may use.
 
 A word is a function of `tilelang.runtime.cpu_vocabulary`. Where numba's own operator means exactly what the op
-does (f32, f64 and i64: other integers would be widened), the operator is written instead, for the reader's sake.
+does, the operator is written instead, for the reader's sake: on floats. Narrow integers it would widen, and where i64
+overflows it leaves the result undefined (LLVM's `nsw`), while the language says that it wraps.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from tilelang.ir.core import Op
 
 OPERATORS = {"add": "+", "sub": "-", "mul": "*", "div": "/",
              "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
-WITH_OPERATORS = ("f16", "bf16", "f32", "f64", "i64")
-"""Element types on which numba's operators keep the type (half floats are f32 in registers)."""
+WITH_OPERATORS = ("f16", "bf16", "f32", "f64")
+"""Element types on which numba's operators do what the ops do (half floats are f32 in registers)."""
 
 WORDS = {
     "neg": "neg", "not": "bit_not", "invert": "bit_not", "abs": "absolute", "sign": "sign", "floor": "floor",

@@ -17,8 +17,10 @@ from tilelang.codegen.cuda_signature import parameters
 from tilelang.codegen.cuda_statements import Statements
 from tilelang.codegen.names import Names, printable
 from tilelang.diagnostics import Source
-from tilelang.dtypes import DTYPES
+from tilelang.dtypes import DTYPES, DType
 from tilelang.ir.core import Kernel
+from tilelang.ir.thread_ops import MMA_KINDS, MOST_PENDING
+from tilelang.ir.thread_rules import VECTOR_BYTES
 from tilelang.syntax.limits import deep_trees
 from tilelang.tiling.targets import Target
 
@@ -69,8 +71,19 @@ def library_names() -> list[str]:
     found += [f"{half}{end}" for half in ("f16", "bf16") for end in ("", "_bits", "_value")]
     found += [f"atomic_{kind}_{d}" for kind in ("add", "max", "min", "xchg", "cas") for d in DTYPES]
     found += [f"payload_{d}" for d in DTYPES]
-    return [*found, "maximum_float", "minimum_float", "sign_f32", "sign_f64", "isnan", "isinf", "rand", "randn",
-            "randint", "log_assert", "log_print"]
+    found += [f"{way}_{d}x{width}" for way in ("load", "store") for d in DTYPES for width in vector_widths(DTYPES[d])]
+    return [*found, *INTRINSICS, "maximum_float", "minimum_float", "sign_f32", "sign_f64", "isnan", "isinf", "rand",
+            "shuffle_xor", "shuffle_lane", "randn", "randint", "log_assert", "log_print"]
+
+
+INTRINSICS = ("load_matrix", "load_matrix_trans", *(f"mma_{kind}" for kind in MMA_KINDS), "is_aligned", "copy_async",
+              "commit_async", *(f"wait_async_{pending}" for pending in range(MOST_PENDING + 1)))
+"""Those that only a GPU has."""
+
+
+def vector_widths(dtype: DType) -> list[int]:
+    """How many elements `global.load_vector` and `global.store_vector` can move."""
+    return [] if dtype.is_bool else [width for width in (2, 4, 8, 16) if width * dtype.bytes <= VECTOR_BYTES]
 
 
 REAL = ("mul", "fma", "pow", "floor", "ceil", "round", "exp", "exp2", "expm1", "log", "log2", "log1p", "sqrt", "rsqrt",
@@ -78,10 +91,12 @@ REAL = ("mul", "fma", "pow", "floor", "ceil", "round", "exp", "exp2", "expm1", "
 
 
 def _imports(expressions: Expressions) -> list[str]:
-    called = sorted(expressions.called)
-    if not called:
-        return []
-    return ["from tilelang.runtime.device_math import (", *(f"    {name}," for name in called), ")", ""]
+    lines = []
+    for module, wanted in (("device_math", expressions.called.difference(INTRINSICS)),
+                           ("intrinsics", expressions.called.intersection(INTRINSICS))):
+        if wanted:
+            lines += [f"from tilelang.runtime.{module} import (", *(f"    {name}," for name in sorted(wanted)), ")", ""]
+    return lines
 
 
 def _types(expressions: Expressions) -> list[str]:

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
 from tilelang.diagnostics import InternalError
-from tilelang.dtypes import BF16, BOOL, DTYPES, F16, F32, F64, I64, DType, compute_type
-from tilelang.ir.core import Op
+from tilelang.dtypes import BF16, BOOL, DTYPES, F16, F32, F64, I32, I64, DType, compute_type
+from tilelang.ir.core import Attr, Op
 
 ALIASES = {"bool": "boolean"}
 """Names of element types in generated code, where they differ: `bool` is a Python builtin."""
@@ -248,6 +248,18 @@ class Expressions:
                 text, dtype, Level.ARITHMETIC)
         text = self.call(f"{name}_{wide}", *plain)
         return Expression(self.converted(dtype, text) if half else text, dtype)
+
+    def shuffle(self, value: Expression, attrs: Mapping[str, Attr]) -> Expression:
+        """What another thread of the warp has. Narrow and unsigned integers travel as signed ones of 32 or 64 bits."""
+        (way, number), dtype = *attrs.items(), value.dtype
+        wide = I64 if dtype.bits == 64 else I32
+        text = self.typed(value)
+        if not dtype.is_float and dtype != wide:
+            text = self.converted(wide, text)
+        text = self.call(f"shuffle_{way}", text, str(number))
+        if dtype.is_bool:
+            return Expression(f"{text} != 0", dtype, Level.COMPARISON)
+        return Expression(text if dtype.is_float or dtype == wide else self.converted(dtype, text), dtype)
 
     # ---------------------------------------------------------------- conversions
 

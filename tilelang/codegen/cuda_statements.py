@@ -140,7 +140,7 @@ class Statements:
             if op.blocks:
                 self._settle(op.operands, everything=True)
                 {"for": self._for, "while": self._while, "if": self._if}[op.name](op)
-            elif len(op.results) == 1 and op.name not in ("local", "shared", "global.atomic"):
+            elif len(op.results) == 1 and op.name not in ("local", "shared", "global.atomic", "shuffle"):
                 self._define(op, self._expression(op))
             else:
                 self._effect(op)
@@ -176,21 +176,27 @@ class Statements:
             case "shared.load":
                 array, index = op.operands
                 return self.make.from_memory(array.dtype, f"{self._name(array)}[{self._index(index)}]")
+            case "is_aligned":
+                tensor = op.operands[0]
+                first = self.names.name(("first", tensor, 0), "first")
+                return Expression(self.make.call("is_aligned", self._name(tensor), first), op.result.dtype)
             case "global.load":
                 return self.make.from_memory(op.result.dtype, f"{self._name(op.operands[0])}[{self._place(op)}]")
         constant = self.constants.get(op.operands[-1])
         return self.make.elementwise(op, [self._use(v) for v in op.operands], constant)
 
     def _program(self, axis: int) -> Expression:
-        """Programs are numbered along one axis of blocks, axis 0 fastest."""
+        """Programs are numbered along one axis of blocks, axis 0 fastest; the last axis needs no remainder."""
         grid = [self.names.name(("grid", None, a), "grid") for a in range(3)]
         before = " * ".join(grid[:axis])
         quotient = ("program", f"program // {before}", f"program // ({before})")[axis]
+        if self.kernel.attrs.get("grid.axes") == axis + 1:
+            return Expression(quotient, I64, Level.ARITHMETIC if axis else Level.ATOM)
         return Expression(f"{quotient} % {grid[axis]}", I64, Level.ARITHMETIC)
 
-    def _place(self, op: Op) -> str:
-        """`x_first + offset`: where a tensor's element is in its flat memory."""
-        tensor, offset = op.operands[:2]
+    def _place(self, op: Op, at: int = 0) -> str:
+        """`x_first + offset`: where the element is in the flat memory of the tensor that is operand `at`."""
+        tensor, offset = op.operands[at:at + 2]
         first = self.names.name(("first", tensor, 0), "first")
         constant = self.constants.get(offset)
         return first if constant == 0 else f"{first} + {self._index(offset)}"
@@ -208,12 +214,32 @@ class Statements:
                 stored = self._use(value)
                 text = self.make.to_memory(stored) if op.name == "shared.store" else self.make.clean(stored).text
                 self._write(f"{self._name(array)}[{self._index(index)}] = {text}")
+            case "shared.load_matrix":
+                shared, at, fragment, first = op.operands
+                function = "load_matrix_trans" if op.attrs["trans"] else "load_matrix"
+                self._write(self.make.call(function, self._name(fragment), self._index(first), self._name(shared),
+                                           self._index(at)))
+            case "shared.copy_async":
+                shared, at, tensor, _, count = op.operands
+                self._write(self.make.call("copy_async", self._name(shared), self._index(at), self._name(tensor),
+                                           self._place(op, 2), self._index(count)))
+            case "async.commit" | "async.wait":
+                pending = op.attrs.get("pending")
+                self._write(self.make.call("commit_async" if pending is None else f"wait_async_{pending}"))
+            case "mma":
+                places = [self._index(v) if n % 2 else self._name(v) for n, v in enumerate(op.operands)]
+                self._write(self.make.call(f"mma_{op.attrs['kind']}", *places))
             case "global.store":
                 tensor, _, value = op.operands
                 place = self._place(op)
                 self._write(f"{self._name(tensor)}[{place}] = {self.make.to_memory(self._use(value))}")
+            case "global.load_vector" | "global.store_vector":
+                self._vector(op)
             case "global.atomic":
                 self._atomic(op)
+            case "shuffle":
+                shuffled = self.make.shuffle(self._use(op.operands[0]), op.attrs)
+                self._write(f"{self._name(op.result)} = {self.make.typed(shuffled)}")
             case "assert":
                 holds = self._text(op.operands[0])
                 self._write(self.make.call("log_assert", self._log(), holds, str(op.attrs["id"]), "program"))
@@ -228,6 +254,14 @@ class Statements:
             raise InternalError("cuda", f"{op.result} is no array")
         dtype = self.make.array_type(type.dtype, op.name)
         self._write(f"{self._name(op.result)} = cuda.{op.name}.array({type.size}, {dtype})")
+
+    def _vector(self, op: Op) -> None:
+        """`load_f32x4(v_regs, c * 4, x, x_first + offset)`."""
+        tensor, _, registers, index = op.operands
+        way = op.name.removeprefix("global.").removesuffix("_vector")
+        at = self._index(index)
+        self._write(self.make.call(f"{way}_{tensor.dtype}x{op.attrs['width']}", self._name(registers), at,
+                                   self._name(tensor), self._place(op)))
 
     def _atomic(self, op: Op) -> None:
         tensor, _, *values = op.operands

@@ -63,13 +63,14 @@ def build(kernel: typed.TypedKernel) -> Kernel:
 
 
 def _kernel_attrs(kernel: typed.TypedKernel) -> dict[str, Attr]:
-    """`warps`, `stages`, the metas' values, and the grid extents that are a number or exactly a dim."""
+    """`warps`, `stages`, the metas' values, the grid's axes, and those extents that are a number or exactly a dim."""
     attrs: dict[str, Attr] = {"warps": DEFAULT_WARPS, "stages": DEFAULT_STAGES}
     for name, value in kernel.metas.items():
         if name in attrs:
             attrs[name] = value
         attrs[f"meta.{name}"] = value
     attrs.update({f"grid.{axis}": extent for axis, extent in enumerate(kernel.grid) if extent is not None})
+    attrs["grid.axes"] = len(kernel.grid)
     return attrs
 
 

@@ -25,10 +25,27 @@ THREAD_OPS: dict[str, OpInfo] = {info.name: info for info in [
     OpInfo("shared", 0, "an array in shared memory, one for the block, not initialised", pure=False),
     OpInfo("shared.load", 2, "array, i32 index -> element", pure=False, reads=True),
     OpInfo("shared.store", 3, "array, i32 index, value", pure=False, writes=True),
+    OpInfo("shared.load_matrix", 4, "{trans}: array of 16-bit elements, i32 index, local u32 array, i32 index; "
+           "a warp reads four 8 x 8 matrices into four registers", pure=False, reads=True, writes=True),
+    OpInfo("mma", 6, "{kind}: local array and i32 index of accumulator, A and B; a warp adds a product of fragments",
+           pure=False, reads=True, writes=True),
+
+    OpInfo("shuffle", 1, "{xor} or {lane}: what another thread of the warp has, number own ^ xor, or number lane",
+           pure=False),
+    OpInfo("shared.copy_async", 5, "array, i32 index, tensor, i64 offset, i32 count: 16 bytes, `count` elements and "
+           "then zeros, arrive some time before a wait", pure=False, reads=True, writes=True),
+    OpInfo("async.commit", 0, "this thread's copies since its last commit are a group", pure=False, ordered=True),
+    OpInfo("async.wait", 0, "{pending}: waits until all groups but the last `pending` have arrived", pure=False,
+           ordered=True),
+    OpInfo("is_aligned", 1, "tensor -> bool: its first element is at a multiple of 16 bytes"),
 
     OpInfo("global.load", 2, "tensor, i64 offset in elements from its first -> element; must be inside",
            pure=False, reads=True),
     OpInfo("global.store", 3, "tensor, i64 offset, value; must be inside", pure=False, writes=True),
+    OpInfo("global.load_vector", 4, "{width}: tensor, i64 offset, local array, i32 index -> none; width neighbours at "
+           "once, all inside, the first at a multiple of width", pure=False, reads=True),
+    OpInfo("global.store_vector", 4, "{width}: tensor, i64 offset, local array, i32 index -> none; the other way",
+           pure=False, writes=True),
     OpInfo("global.atomic", None, "{kind}: tensor, i64 offset, value, [expected if cas] -> old value; must be inside",
            pure=False, reads=True, writes=True),
 
@@ -44,7 +61,23 @@ THREAD_OPS: dict[str, OpInfo] = {info.name: info for info in [
 `owner`, a string on a shared or global access, says that the address decides which thread makes the access, and how: of
 two accesses with the same owner, those to one address come from one thread. `print` has the printed tile's `shape`.
 
+`placed`, true on accesses to a shared array, says that the barriers between these are written already.
+
+A copy that is under way may be waited for by its own thread alone; the others see it after a barrier that follows the
+wait. Until then nobody may read its place, nor may it be one that somebody still reads.
+
 A `barrier` may stand only where all threads of the block come: not inside an `if`, `while` or `for` whose condition
 or bounds differ between threads. A global store by one thread is seen by another thread of the same block after a
 barrier, never before; between blocks only atomics are ordered.
+
+What a warp does together (`shuffle`, `shared.load_matrix`, `mma`), all its threads must come to. For
+`shared.load_matrix` thread 8 * m + i of a warp gives the index of row i of matrix m, 8 elements at a multiple of 8,
+and is the one that reads it; for the layouts see `tilelang.tiling.mma`. With `trans` each thread gets its elements of
+the transposed matrices. `mma` adds in f32.
 """
+
+MMA_KINDS = {"f16": (4, 2), "bf16": (4, 2), "f16_k8": (2, 1)}
+"""`kind` of `mma` -> registers of A's and B's fragment: 16 x 16 by 16 x 8 halves, or `_k8`, 16 x 8 by 8 x 8."""
+
+MOST_PENDING = 3
+"""Groups of asynchronous copies that an `async.wait` may leave under way."""

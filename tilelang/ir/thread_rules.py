@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tilelang.dtypes import BOOL, I32, I64
+from tilelang.dtypes import BF16, BOOL, DTYPES, F16, F32, I32, I64, DType
 from tilelang.ir.core import LocalType, Op, SharedType, TensorType, Type, Value
 from tilelang.ir.rules import ATOMIC_DTYPES, RULES, IllFormed, own_result, require
-from tilelang.ir.thread_ops import THREAD_OPS
+from tilelang.ir.thread_ops import MMA_KINDS, MOST_PENDING, THREAD_OPS
 from tilelang.ir.tile_ops import ATOMIC_KINDS, TILE_OPS
 from tilelang.semantics.types import TileType
 
@@ -15,6 +15,11 @@ Rule = Callable[[Op], tuple[Type, ...]]
 
 INDEX, OFFSET = TileType(I32), TileType(I64)
 ARRAYS = (LocalType, SharedType)
+U32 = DTYPES["u32"]
+VECTOR_BYTES = 16
+"""What a thread moves at once, at most."""
+WARP = 32
+"""Threads of a warp, on every GPU so far."""
 
 
 def result_types(op: Op) -> tuple[Type, ...]:
@@ -74,10 +79,62 @@ def array_store(op: Op) -> tuple[Type, ...]:
     return ()
 
 
-def tensor(op: Op) -> TensorType:
-    type = op.operands[0].type
+def load_matrix(op: Op) -> tuple[Type, ...]:
+    require(array(op).dtype in (F16, BF16), "the elements must be f16 or bf16")
+    require(isinstance(op.attrs.get("trans"), bool), "{trans} must be true or false")
+    fragment(op, 2, U32, 4)
+    return ()
+
+
+def mma(op: Op) -> tuple[Type, ...]:
+    kind = op.attrs.get("kind")
+    require(kind in MMA_KINDS, f"{{kind}} must be one of {', '.join(MMA_KINDS)}")
+    for place, dtype, registers in zip((0, 2, 4), (F32, U32, U32), (4, *MMA_KINDS[str(kind)]), strict=True):
+        fragment(op, place, dtype, registers)
+    return ()
+
+
+def fragment(op: Op, place: int, dtype: DType, registers: int) -> None:
+    """Operand `place` is a local array of this type with room for a fragment, the next an index."""
+    type = op.operands[place].type
+    fits = isinstance(type, LocalType) and type.dtype == dtype and type.size >= registers
+    require(fits, f"operand {place} must be a local array of {registers} {dtype} or more, not a {type}")
+    expect(op.operands[place + 1], INDEX, "a fragment's index")
+
+
+def shuffle(op: Op) -> tuple[Type, ...]:
+    """A scalar of any type; from a thread whose distance, or number in the warp, is fixed."""
+    require(op.attrs.keys() in ({"xor"}, {"lane"}), "has one of {xor} and {lane}")
+    (number,) = op.attrs.values()
+    require(isinstance(number, int) and 0 <= number < WARP, f"{{xor}} or {{lane}} must be from 0 to {WARP - 1}")
+    (value,) = op.operands
+    require(isinstance(value.type, TileType) and value.type.is_scalar, f"{value} must be a scalar, not a {value.type}")
+    return (value.type,)
+
+
+def copy_async(op: Op) -> tuple[Type, ...]:
+    require(array(op).dtype.bits == 16, "the elements must have 16 bits")
+    require(tensor(op, 2).dtype == array(op).dtype, "array and tensor must have one element type")
+    expect(op.operands[3], OFFSET, "the offset")
+    expect(op.operands[4], INDEX, "the count")
+    return ()
+
+
+def async_wait(op: Op) -> tuple[Type, ...]:
+    pending = op.attrs.get("pending")
+    require(isinstance(pending, int) and 0 <= pending <= MOST_PENDING, f"{{pending}} must be from 0 to {MOST_PENDING}")
+    return ()
+
+
+def is_aligned(op: Op) -> tuple[Type, ...]:
+    tensor(op)
+    return (TileType(BOOL),)
+
+
+def tensor(op: Op, place: int = 0) -> TensorType:
+    type = op.operands[place].type
     if not isinstance(type, TensorType):
-        raise IllFormed(f"operand 0 must be a tensor, not a {type}")
+        raise IllFormed(f"operand {place} must be a tensor, not a {type}")
     return type
 
 
@@ -90,6 +147,19 @@ def global_store(op: Op) -> tuple[Type, ...]:
     require(tensor(op).mode != "in", "the tensor is read-only")
     expect(op.operands[1], OFFSET, "the offset")
     expect(op.operands[2], TileType(tensor(op).dtype), "the value")
+    return ()
+
+
+def global_vector(op: Op) -> tuple[Type, ...]:
+    """`global.load_vector` and `global.store_vector`."""
+    type, array, width = tensor(op), op.operands[2].type, op.attrs.get("width")
+    require(isinstance(width, int) and width in (2, 4, 8, 16), "{width} must be 2, 4, 8 or 16")
+    require(int(width) * type.dtype.bytes <= VECTOR_BYTES, f"moves {VECTOR_BYTES} bytes at most")  # type: ignore[arg-type]
+    require(op.name == "global.load_vector" or type.mode != "in", "the tensor is read-only")
+    expect(op.operands[1], OFFSET, "the offset")
+    require(isinstance(array, LocalType) and array.dtype == type.dtype,
+            f"operand 2 must be a local array of {type.dtype}, not a {array}")
+    expect(op.operands[3], INDEX, "the index")
     return ()
 
 
@@ -138,6 +208,9 @@ def constant(op: Op) -> tuple[Type, ...]:
 THREAD_RULES: dict[str, Rule] = {
     "thread_id": thread_id, "stride": stride, "local": declaration, "shared": declaration,
     "local.load": array_load, "shared.load": array_load, "local.store": array_store, "shared.store": array_store,
+    "shared.copy_async": copy_async, "async.commit": barrier, "async.wait": async_wait, "is_aligned": is_aligned,
+    "shared.load_matrix": load_matrix, "mma": mma, "shuffle": shuffle,
+    "global.load_vector": global_vector, "global.store_vector": global_vector,
     "global.load": global_load, "global.store": global_store, "global.atomic": global_atomic,
     "barrier": barrier, "assert": report, "print": report, "for": for_loop, "const": constant,
 }

@@ -9,6 +9,7 @@ import numpy as np
 
 from tilelang.ir.batch import PrintSink, StepLimitReached, TileAssertionError
 from tilelang.ir.core import Op, Value
+from tilelang.machine.copies import Copies
 from tilelang.machine.lanes import Lanes
 from tilelang.machine.memory import Cells, Registers
 from tilelang.machine.prints import Prints
@@ -47,6 +48,7 @@ class Batch:
         self.cells: dict[str, Cells] = dict(launch.tensors)
         self.logs: dict[str, AccessLog] = {}
         self.prints = Prints()
+        self.copies = Copies(len(ids), launch.threads)
         self.alive: np.ndarray | None = None
         self.failure: tuple[int, Op] | None = None
         self._steps = 0

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 
 from tilelang.dtypes import F64, DType
 from tilelang.ir.core import Kernel, Op
+from tilelang.ir.thread_ops import MMA_KINDS
 from tilelang.ir.tile_ops import BINARY, COMPARE, UNARY
+from tilelang.machine.lanes import WARP
 from tilelang.machine.report import NO_INSTRUCTION
 
 
@@ -20,6 +22,7 @@ class Cost:
     """Instructions that one execution of an op issues, and how many of them each unit runs.
 
     `special`: reciprocals, roots, 2^x, log2, sines. `flops`: operations in the roofline's sense, an fma counts two.
+    `products`: operations of the tensor cores, of a whole warp.
     What is in `issue` and in no unit is memory accesses, branches and barriers.
     """
 
@@ -29,6 +32,7 @@ class Cost:
     integer: int = 0
     special: int = 0
     flops: int = 0
+    products: int = 0
 
 
 FREE = Cost()
@@ -43,7 +47,9 @@ FUNCTIONS: dict[str, tuple[int, int]] = {
 """Instructions of a function of floats, and how many of them are the special unit's."""
 
 MEMORY = {"global.load": Cost(3, integer=2), "global.store": Cost(3, integer=2), "global.atomic": Cost(3, integer=2),
-          "shared.load": Cost(1), "shared.store": Cost(1)}
+          "global.load_vector": Cost(3, integer=2), "global.store_vector": Cost(3, integer=2),
+          "shared.load": Cost(1), "shared.store": Cost(1), "shared.load_matrix": Cost(1),
+          "shared.copy_async": Cost(3, integer=2)}
 """A global access makes a 64-bit address first: two instructions."""
 
 PHILOX = 100
@@ -65,6 +71,9 @@ def _cost(op: Op, constants: set[str]) -> Cost:
         return FREE
     if op.name in MEMORY:
         return MEMORY[op.name]
+    if op.name == "mma":
+        depth = 4 * MMA_KINDS[str(op.attrs["kind"])][0]
+        return Cost(issue=1, flops=2 * 16 * 8 * depth // WARP, products=2 * 16 * 8 * depth)
     if op.name in ("rand", "randn", "randint"):
         special = {"randn": 3}.get(op.name, 0)
         return Cost(issue=PHILOX + 10 * special, integer=PHILOX, special=special)

@@ -28,13 +28,17 @@ from tilelang.ir.host_types import numpy_dtype, scalar
 from tilelang.ir.numerics import evaluate
 from tilelang.machine.batch import Batch, Launch, Watch
 from tilelang.machine.control import CONTROL, LANES
+from tilelang.machine.copying import COPY_OPERATIONS
 from tilelang.machine.lanes import Lanes
 from tilelang.machine.memory import tensor_cells
 from tilelang.machine.operations import OPERATIONS
 from tilelang.machine.plan import Plan, plan
 from tilelang.machine.report import Counts, Report
+from tilelang.machine.tensor_cores import WARP_OPERATIONS
+from tilelang.machine.vectors import VECTOR_OPERATIONS
 from tilelang.syntax.limits import deep_trees
 
+WRITES_GLOBAL = ("global.store", "global.store_vector", "global.atomic")
 MEMORY = 1 << 28
 """Bytes that the local and shared arrays of a batch may take."""
 
@@ -99,7 +103,7 @@ def _launch(kernel: Kernel, args: Mapping[str, np.ndarray | Scalar], dims: Mappi
             raise InternalError("machine", f"argument {param} is not a {param.type}")
         arrays[param.name] = given  # type: ignore[assignment]
     tensors = {param.name: tensor_cells(param, arrays[param.name]) for param in kernel.params if param.name in arrays}
-    written = frozenset(op.operands[0].name for op in kernel.walk() if op.name in ("global.store", "global.atomic"))
+    written = frozenset(op.operands[0].name for op in kernel.walk() if op.name in WRITES_GLOBAL)
     return Launch(threads=report.threads_per_block, grid=grid, values=values, tensors=tensors, arrays=arrays,
                   written=written, report=report, output=output, check_races=check_races, max_steps=max_steps,
                   watch=watch)
@@ -128,6 +132,12 @@ def run(block: Plan, lanes: Lanes, batch: Batch, args: Sequence[np.ndarray]) -> 
         counts.warps += lanes.warps
         if op.name in OPERATIONS:
             OPERATIONS[op.name](step, lanes, batch)
+        elif op.name in WARP_OPERATIONS:
+            WARP_OPERATIONS[op.name](step, lanes, batch)
+        elif op.name in VECTOR_OPERATIONS:
+            VECTOR_OPERATIONS[op.name](step, lanes, batch)
+        elif op.name in COPY_OPERATIONS:
+            COPY_OPERATIONS[op.name](step, lanes, batch)
         elif op.name in CONTROL:
             CONTROL[op.name](step, lanes, batch, run)
         else:

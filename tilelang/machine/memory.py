@@ -56,7 +56,8 @@ class Cells:
     """Shared or global memory. `span` cells belong to each program (shared) or to all (global, `private` false).
 
     `origin` is the position of the tensor's first element. `member` tells which cells a tensor with gaps between its
-    elements has (None: all of them). `written` is kept for shared memory, until all cells were (then None).
+    elements has (None: all of them). `written` is kept for shared memory, until all cells were (then None). `in_flight`
+    marks the cells that asynchronous copies have not reached yet (None: there are no such copies).
     """
 
     array: Value
@@ -66,6 +67,7 @@ class Cells:
     origin: int = 0
     member: np.ndarray | None = None
     written: np.ndarray | None = None
+    in_flight: np.ndarray | None = None
 
     def inside(self, position: np.ndarray) -> np.ndarray:
         ok = (position >= 0) & (position < self.span)

@@ -55,16 +55,16 @@ def local(step: Step, lanes: Lanes, batch: Batch) -> None:
 def local_load(step: Step, lanes: Lanes, batch: Batch) -> None:
     registers, index = batch.registers[step.op.operands[0].name], batch.get(step.op.operands[1])
     inside = registers.inside(index)
-    acting = _acting(step, index, inside, lanes, batch)
+    acting = acting_lanes(step, index, inside, lanes, batch)
     value, written = registers.load(index)
-    _check_written(step, written, index, acting, batch)
+    check_written(step, written, index, acting, batch)
     batch.define(step.op.result, value if acting is lanes else np.where(inside, value, value.dtype.type(0)))
 
 
 def local_store(step: Step, lanes: Lanes, batch: Batch) -> None:
     registers = batch.registers[step.op.operands[0].name]
     index, value = batch.all(step.op.operands[1:])
-    acting = _acting(step, index, registers.inside(index), lanes, batch)
+    acting = acting_lanes(step, index, registers.inside(index), lanes, batch)
     if acting is not None:
         registers.store(index, value, acting)
 
@@ -83,9 +83,10 @@ def shared(step: Step, lanes: Lanes, batch: Batch) -> None:
 
 def load(step: Step, lanes: Lanes, batch: Batch) -> None:
     touch = _touch(step, lanes, batch)
+    check_arrived(step, touch.cells, touch.position, touch.lanes, batch)
     value, written = touch.cells.load(touch.position, touch.inside, lanes.shape[1])
     if written is not None:
-        _check_written(step, written, batch.get(step.op.operands[1]), touch.lanes, batch)
+        check_written(step, written, batch.get(step.op.operands[1]), touch.lanes, batch)
     batch.define(step.op.result, value if touch.lanes is lanes else np.where(touch.inside, value, value.dtype.type(0)))
 
 
@@ -124,19 +125,22 @@ def _touch(step: Step, lanes: Lanes, batch: Batch) -> _Touch:
     cells, index = batch.cells[op.operands[0].name], batch.get(op.operands[1])
     position = index + cells.origin if cells.origin else index
     inside = cells.inside(position)
-    acting = _acting(step, index, inside, lanes, batch)
+    acting = acting_lanes(step, index, inside, lanes, batch)
     if acting is not None:
         _count(step, cells, position, acting, batch)
-        _log(step, cells, position, acting, batch)
+        log_access(step, cells, position, acting, batch)
     return _Touch(cells, position, inside, acting)
 
 
-def _log(step: Step, cells: Cells, position: np.ndarray, lanes: Lanes, batch: Batch) -> None:
+def log_access(step: Step, cells: Cells, position: np.ndarray, lanes: Lanes, batch: Batch, *,
+               writes: bool = False) -> None:
+    """`writes`: of ops that do more than their name says."""
     log, watch = batch.logs.get(cells.array.name), batch.launch.watch
     if log is None and watch is None:
         return
     atomic = step.op.name == "global.atomic"
-    access = Access(step.number, atomic or step.op.name.endswith(".store"), atomic, position, lanes)
+    writes = writes or atomic or step.op.name.endswith(".store")
+    access = Access(step.number, writes, atomic, position, lanes)
     if log is not None:
         log.record(access)
     if watch is not None:
@@ -154,7 +158,7 @@ def _count(step: Step, cells: Cells, position: np.ndarray, acting: Lanes, batch:
         counts.sectors += traffic.sectors(position, item, acting)
 
 
-def _acting(step: Step, index: np.ndarray, inside: np.ndarray, lanes: Lanes, batch: Batch) -> Lanes | None:
+def acting_lanes(step: Step, index: np.ndarray, inside: np.ndarray, lanes: Lanes, batch: Batch) -> Lanes | None:
     """The lanes whose element is inside the array; the others are reported."""
     if inside.all():
         return lanes
@@ -164,12 +168,21 @@ def _acting(step: Step, index: np.ndarray, inside: np.ndarray, lanes: Lanes, bat
     return lanes.where(inside)
 
 
-def _check_written(step: Step, written: np.ndarray, index: np.ndarray, lanes: Lanes | None, batch: Batch) -> None:
+def check_written(step: Step, written: np.ndarray, index: np.ndarray, lanes: Lanes | None, batch: Batch) -> None:
     if lanes is None or written.all():
         return
     unwritten = lanes.among(~written)
     if unwritten.any():
         batch.found(Problem.UNINITIALISED, step.op, step.number, unwritten, lanes, index)
+
+
+def check_arrived(step: Step, cells: Cells, position: np.ndarray, lanes: Lanes | None, batch: Batch) -> None:
+    """Nobody reads where an asynchronous copy is under way to."""
+    if cells.in_flight is None or lanes is None:
+        return
+    early = lanes.among(cells.in_flight[np.where(cells.inside(position), cells.cell(position, lanes.shape[1]), 0)])
+    if early.any():
+        batch.found(Problem.IN_FLIGHT, step.op, step.number, early, lanes, position - cells.origin)
 
 
 # ------------------------------------------------------------------------------------ barriers and effects

@@ -24,7 +24,8 @@ from tilelang.ir.core import Block, Kernel, LocalType, Op, Value
 from tilelang.ir.liveness import Deaths, last_uses
 from tilelang.ir.thread_ops import THREAD_OPS
 
-IN_ORDER = ("barrier", "global.atomic", "print", "assert", "local", "shared")
+IN_ORDER = ("barrier", "global.atomic", "print", "assert", "local", "shared", "shared.load_matrix", "mma", "shuffle",
+            "shared.copy_async", "async.commit", "async.wait", "global.load_vector", "global.store_vector")
 
 
 @dataclass(frozen=True)

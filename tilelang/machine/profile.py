@@ -198,7 +198,7 @@ def _tensor_rate(tile: Kernel, whole: Eager, gpu: Gpu) -> float:
 
 
 UNIT_OF = {"f32 arithmetic": "f32", "f64 arithmetic": "f64", "integer arithmetic": "integer",
-           "special functions": "special", "instruction issue": "issue"}
+           "special functions": "special", "tensor cores": "products", "instruction issue": "issue"}
 """The field of `Cost` behind a term of the roofline."""
 
 

@@ -19,6 +19,9 @@ class Problem(StrEnum):
     UNINITIALISED = "read of an element that was never written"
     DIVERGENT_BARRIER = "barrier that not all threads of the block reach"
     OUT_OF_BOUNDS = "access outside the array"
+    IN_FLIGHT = "read of an element that an asynchronous copy has not reached"
+    MISALIGNED = "access of several elements at a place that is not a multiple of their size"
+    PARTIAL_WARP = "operation of a whole warp that not all its threads reach"
 
 
 RACES = (Problem.SHARED_RACE, Problem.GLOBAL_RACE)

@@ -28,7 +28,7 @@ class Work:
 
     `hbm`, `compulsory`, `l2`: bytes. `wavefronts`: of shared memory. `issue`: warp instructions. `f32`, `f64`,
     `integer`, `special`: warp instructions of each unit. `flops`: floating-point operations; `dot_flops` of them are
-    products, which tensor cores of rate `tensor` could do (0 if they could not).
+    products, which tensor cores of rate `tensor` could do (0 if they could not); `products` they did.
     """
 
     programs: int
@@ -42,6 +42,7 @@ class Work:
     integer: float = 0
     special: float = 0
     flops: float = 0
+    products: float = 0
     dot_flops: float = 0
     tensor: float = 0
 
@@ -93,6 +94,7 @@ def roofline(gpu: Gpu, work: Work) -> Roofline:
         _term("f64 arithmetic", work.f64, "warp instructions", gpu.f64 / 2 / LANES / share),
         _term("integer arithmetic", work.integer, "warp instructions", gpu.integer_rate / LANES / share),
         _term("special functions", work.special, "warp instructions", gpu.special_rate / LANES / share),
+        _term("tensor cores", work.products, "operations", (work.tensor or gpu.f32) / share),
         _term("instruction issue", work.issue, "warp instructions", gpu.issue_rate / share),
     )
     return Roofline(terms, work.flops, work.hbm, gpu.f32 / gpu.memory_rate, speed_of_light(gpu, work))

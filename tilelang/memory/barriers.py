@@ -34,13 +34,14 @@ class Access:
     """One way in which a statement touches an array or tensor.
 
     `owner` says which thread it is for a given address, if the address decides that: equal owners, same thread.
-    `kind` is the atomic's, if its result is unused.
+    `kind` is the atomic's, if its result is unused. `placed`: the barriers between accesses so marked stand already.
     """
 
     object: Value
     writes: bool
     owner: str | None = None
     kind: str | None = None
+    placed: bool = False
 
 
 State = frozenset[Access]
@@ -64,7 +65,7 @@ def conflict(a: Access, b: Access) -> bool:
     """Must a barrier stand between `a` and `b`?"""
     if a.object != b.object or not (a.writes or b.writes):
         return False
-    if a.owner is not None and a.owner == b.owner:
+    if (a.owner is not None and a.owner == b.owner) or (a.placed and b.placed):
         return False
     return not (a.kind in COMMUTING and a.kind == b.kind)
 
@@ -158,7 +159,9 @@ class _Placing:
             unseen = what == "atomic" and inner.result not in self.used
             owner = inner.attrs.get("owner")
             found.add(Access(inner.operands[0], not what.startswith("load"), str(owner) if owner else None,
-                             str(inner.attrs["kind"]) if unseen else None))
+                             str(inner.attrs["kind"]) if unseen else None, bool(inner.attrs.get("placed"))))
+            if what == "copy_async":
+                found.add(Access(inner.operands[2], writes=False))
         return frozenset(found)
 
 

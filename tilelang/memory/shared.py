@@ -7,7 +7,11 @@
 A linear scan over live ranges, as for registers (Poletto and Sarkar, "Linear scan register allocation", TOPLAS 21(5),
 1999), among arrays of one element type. An array is alive from the first op that touches it to the last; if a loop
 touches an array that is touched before the loop too, up to the loop's end, for the next trip may read it. What is first
-written inside a loop is written anew in every trip, before it is read.
+written inside a loop is written anew in every trip, before it is read. Of the branches of an `if` that all threads take
+together only one happens, so what lives in one and what lives in the other may share.
+
+A tiny array, with a slot for each warp say, keeps its own memory: to share it would save next to nothing and cost a
+barrier.
 
 The threads that still read the old array and those that write the new one are kept apart by the barrier pass, which
 runs later and sees one array.
@@ -18,6 +22,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tilelang.ir.core import Block, Kernel, Op, SharedType, Value
+from tilelang.memory.uniform import varying_values
+
+TINY = 64
+"""Bytes of an array that is left alone."""
+MOST_TINY = 16
+"""How many of them, so that they stay small together."""
 
 
 @dataclass
@@ -47,13 +57,14 @@ def share_memory(kernel: Kernel) -> Kernel:
 
 def live_ranges(kernel: Kernel) -> dict[Value, Range]:
     """The live range of each shared array that is touched at all."""
-    scan = _Scan()
+    scan = _Scan(varying_values(kernel))
     scan.block(kernel.body)
     return scan.ranges
 
 
 class _Scan:
-    def __init__(self) -> None:
+    def __init__(self, varying: frozenset[Value]) -> None:
+        self.varying = varying
         self.ranges: dict[Value, Range] = {}
         self.position = 0
 
@@ -65,7 +76,7 @@ class _Scan:
                 self._touch(op.operands[0])
             for inner in op.blocks:
                 self.block(inner)
-            if op.name == "if" or op.attrs.get("unroll"):
+            if op.attrs.get("unroll") or (op.name == "if" and op.operands[0] in self.varying):
                 self._close_statement(start)
             elif op.name in ("for", "while"):
                 self._close_loop(start)
@@ -93,9 +104,12 @@ def _assign(ranges: dict[Value, Range]) -> tuple[dict[Value, Value], dict[Value,
     renamed: dict[Value, Value] = {}
     sizes: dict[Value, int] = {}
     busy_until: dict[Value, int] = {}
+    apart = 0
     for array, found in sorted(ranges.items(), key=lambda entry: entry[1].first):
         free = [home for home, last in busy_until.items() if last < found.first and home.dtype == array.dtype]
         size = _size(array)
+        if size * array.dtype.bytes <= TINY and apart < MOST_TINY:
+            free, apart = [], apart + 1
         home = min(free, key=lambda candidate: abs(sizes[candidate] - size), default=array)
         renamed[array] = home
         sizes[home] = max(sizes.get(home, 0), size)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilelang.ir.core import Block, Kernel, Op, Value
+from tilelang.ir.thread_rules import WARP
 
 SOURCES = ("thread_id", "local.load", "global.atomic")
 """Ops whose results differ between threads whatever their operands."""
@@ -17,7 +18,7 @@ SOURCES = ("thread_id", "local.load", "global.atomic")
 
 def varying_values(kernel: Kernel) -> frozenset[Value]:
     """All values of a thread kernel that may differ between the threads of a block."""
-    analysis = _Varying()
+    analysis = _Varying(one_warp=kernel.attrs["threads"] == WARP)
     while analysis.changed:  # a value carried around a loop can make an earlier one vary
         analysis.changed = False
         analysis.block(kernel.body)
@@ -25,7 +26,8 @@ def varying_values(kernel: Kernel) -> frozenset[Value]:
 
 
 class _Varying:
-    def __init__(self) -> None:
+    def __init__(self, one_warp: bool) -> None:
+        self.one_warp = one_warp
         self.found: set[Value] = set()
         self.changed = True
 
@@ -46,6 +48,8 @@ class _Varying:
                     self.while_loop(op)
                 case "if":
                     self.branch(op)
+                case "shuffle" if self.one_warp and "lane" in op.attrs:
+                    pass  # all threads get the one value
                 case _:
                     self.mark(op.results, op.name in SOURCES or self.any(op.operands))
 

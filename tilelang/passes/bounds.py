@@ -16,7 +16,7 @@ be 0, and then the result is 0, which is outside).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -31,6 +31,13 @@ from tilelang.passes.rewrite import Rewriter
 def bounds(kernel: Kernel) -> Kernel:
     """Set `checked` to false where an index is inside for sure, and fold the comparisons that are decided."""
     return _Bounds(kernel).run()
+
+
+def value_ranges(kernel: Kernel) -> Mapping[str, Range]:
+    """What is known of the kernel's integer values, by name; a name that is missing can be anything."""
+    walk = _Bounds(kernel)
+    walk.run()
+    return walk.ranges
 
 
 class _Bounds(Rewriter):

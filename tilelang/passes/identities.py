@@ -165,13 +165,18 @@ def is_exact(source: DType, target: DType) -> bool:
 
 
 def cast_of_cast(here: Rewriter, op: Op) -> Value | None:
-    """A cast of an exact cast is one cast; of integers, narrowing twice is narrowing once."""
+    """A cast of an exact cast is one cast; of integers, narrowing twice is narrowing once.
+
+    Not where an integer goes by way of a float to an integer that is too small for it: the float saturates, and
+    an integer would wrap.
+    """
     inner = here.definition(op.operands[0])
     if inner is None or inner.name != "cast":
         return None
     first, middle, last = inner.operands[0].dtype, inner.result.dtype, op.result.dtype
     low_bits = first.is_integer and middle.is_integer and last.is_integer and last.bits <= middle.bits
-    if not is_exact(first, middle) and not low_bits:
+    saturates = first.is_integer and middle.is_float and last.is_integer and not is_exact(first, last)
+    if saturates or (not is_exact(first, middle) and not low_bits):
         return None
     return here.out.cast(inner.operands[0], last)
 

@@ -14,6 +14,7 @@ from tilelang.diagnostics import Sink
 from tilelang.dtypes import DTYPES
 from tilelang.ir.host_types import numpy_dtype
 from tilelang.runtime.arrays import (
+    LONGEST_INTEGER,
     WRITEABLE,
     Argument,
     Array,
@@ -23,6 +24,7 @@ from tilelang.runtime.arrays import (
     Refused,
     as_array,
     describe,
+    offers,
 )
 from tilelang.runtime.calls import complain
 from tilelang.runtime.devices import Device
@@ -59,8 +61,18 @@ def _complain_refused(signature: Signature, param: ParamInfo, refused: Refused, 
 
 def as_number(value: object) -> Number:
     """A Python number, from one or from NumPy's scalars and rank-0 arrays. Raises Refused."""
-    if type(value) in (int, float, bool):
-        return value  # type: ignore[return-value]
+    try:
+        number = value if type(value) in (int, float, bool) else _converted(value)
+    except Refused:
+        raise
+    except Exception as error:  # the object is a stranger's: whatever its methods raise is the caller's to see
+        raise Refused("E0517", describe(value), f"reading it failed: {error}", "pass a plain number") from error
+    if type(number) is int and number.bit_length() > LONGEST_INTEGER:
+        raise Refused("E0517", describe(number), "no element type holds it", "pass a smaller number")
+    return number  # type: ignore[return-value]
+
+
+def _converted(value: object) -> Number:
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if isinstance(value, (bool, np.bool_)):
@@ -71,7 +83,7 @@ def as_number(value: object) -> Number:
         return float(value)  # type: ignore[arg-type]
     if isinstance(value, (complex, np.complexfloating)):
         raise Refused("E0517", f"the complex number {value}", "a real number is needed", "write `{x}.real`")
-    if hasattr(value, "item") and getattr(value, "shape", None) in ((), (1,)):
+    if offers(value, "item") and getattr(value, "shape", None) in ((), (1,)):
         raise Refused("E0517", describe(value), "a plain number is needed", "write `{x}.item()`")
     is_array = isinstance(value, np.ndarray)
     help = "for an array, give the parameter axes: `{x}: f32[N]`" if is_array else "pass a number, such as `{x}=1`"

@@ -21,6 +21,9 @@ HostArray: TypeAlias = np.ndarray
 ALIGNED, WRITEABLE = 0x100, 0x400
 """Bits of `ndarray.flags.num` (NPY_ARRAY_ALIGNED, NPY_ARRAY_WRITEABLE)."""
 
+LONGEST_INTEGER = 4096
+"""Bits of an integer that messages show as it is. No element type holds numbers of more than 1024."""
+
 CUDA_TYPES = {numpy_dtype(dtype).str: dtype for dtype in DTYPES.values() if dtype != BF16}
 """`typestr` of the CUDA array interface to element type. It has no bfloat16: that comes through DLPack."""
 
@@ -75,17 +78,25 @@ def as_array(value: object) -> Array:
     """The array that `value` is or lends, without a copy. Raises Refused."""
     if isinstance(value, np.ndarray):
         array: Array = _plain(value)
-    elif hasattr(value, "__array_interface__") and not isinstance(value, np.generic):
+    elif offers(value, "__array_interface__") and not isinstance(value, np.generic):
         array = _through_interface(value)
     elif (interface := _cuda_interface(value)) is not None:
-        array = _from_cuda(value, interface)
-    elif hasattr(value, "__dlpack__"):
+        array = _through_cuda_interface(value, interface)
+    elif offers(value, "__dlpack__"):
         array = _from_dlpack(value)
     else:
         raise _not_an_array(value)
     if isinstance(array, np.ndarray):
         _check_usable(array)
     return array
+
+
+def offers(value: object, attribute: str) -> bool:
+    """Does a stranger's object have this attribute? One whose property fails has it: using it will say why."""
+    try:
+        return hasattr(value, attribute)
+    except Exception:
+        return True
 
 
 def describe(value: object) -> str:
@@ -98,6 +109,8 @@ def describe(value: object) -> str:
         return "None"
     if isinstance(value, (bool, np.bool_)):
         return f"the bool {bool(value)}"
+    if isinstance(value, int) and value.bit_length() > LONGEST_INTEGER:  # Python refuses to print the very long ones
+        return f"an integer of {value.bit_length()} bits"
     if isinstance(value, (int, float, np.integer, np.floating)):
         return f"the number {_short(str(value))}"
     if isinstance(value, str):
@@ -135,6 +148,15 @@ def _cuda_interface(value: object) -> dict | None:
     except Exception:  # e.g. a CUDA tensor of bfloat16: `__dlpack__` is asked next, and reports what is wrong
         return None
     return interface if isinstance(interface, dict) else None
+
+
+def _through_cuda_interface(value: object, interface: dict) -> DeviceArray:
+    try:
+        return _from_cuda(value, interface)
+    except Refused:
+        raise
+    except Exception as error:  # as in `_through_interface`
+        raise _lending_failed(value, "__cuda_array_interface__", error) from error
 
 
 def _from_cuda(value: object, interface: dict) -> DeviceArray:
@@ -259,7 +281,7 @@ def _not_an_array(value: object) -> Refused:
             "an array is needed, with its element type decided",
             "write `np.asarray({x}, dtype={dtype})`",
         )
-    if hasattr(value, "__array__") and not isinstance(value, np.generic):
+    if offers(value, "__array__") and not isinstance(value, np.generic):
         return Refused(
             "E0505", describe(value), "it can be turned into an array only by a copy", "write `np.asarray({x})`"
         )

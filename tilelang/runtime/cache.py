@@ -52,10 +52,17 @@ def cache_root() -> Path | None:
     """The cache's folder, whether it exists or not; None if it is turned off."""
     chosen = os.environ.get(VARIABLE)
     if chosen is not None:
-        return Path(chosen).expanduser() if chosen else None
+        return _expanded(Path(chosen)) if chosen else None
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("tilec", appauthor=False))
+
+
+def _expanded(path: Path) -> Path:
+    try:
+        return path.expanduser()
+    except RuntimeError:  # `~name` of nobody: an ordinary folder name, as in a shell
+        return path
 
 
 def key_of(*parts: str) -> str:

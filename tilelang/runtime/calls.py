@@ -15,7 +15,7 @@ import numpy as np
 from tilelang.diagnostics import Diagnostic, Sink, Span
 from tilelang.dtypes import DType
 from tilelang.ir.host_types import from_numpy
-from tilelang.runtime.arrays import describe
+from tilelang.runtime.arrays import LONGEST_INTEGER, describe
 from tilelang.semantics.signature import ParamInfo, Signature
 
 Setting = int | float | bool | str | DType
@@ -140,11 +140,14 @@ def _note_meta(signature: Signature, name: str, value: object, metas: dict[str, 
 
 
 def as_setting(value: object) -> Setting | None:
-    """The value of a meta from what a caller may pass: a number, a bool, an element type in any spelling."""
+    """The value of a meta from what a caller may pass: a number, a bool, an element type in any spelling.
+
+    None for anything else, and for integers that would take pages to print.
+    """
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
     if isinstance(value, Integral):
-        return int(value)
+        return int(value) if int(value).bit_length() <= LONGEST_INTEGER else None
     if isinstance(value, Real):
         return float(value)
     if isinstance(value, (str, DType)):

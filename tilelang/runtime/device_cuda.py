@@ -144,6 +144,23 @@ def sigmoid_f64(x):
     return (np.float64(1) if x >= np.float64(0) else small) / (np.float64(1) + small)
 
 
+# ------------------------------------------------------------------------------------ shuffles
+
+WHOLE_WARP = 0xFFFFFFFF
+
+
+@device
+def shuffle_xor(value, distance):
+    """What the thread of the warp has that is `distance` away, by exclusive or of their numbers."""
+    return cuda.shfl_xor_sync(WHOLE_WARP, value, distance)
+
+
+@device
+def shuffle_lane(value, lane):
+    """What thread number `lane` of the warp has."""
+    return cuda.shfl_sync(WHOLE_WARP, value, lane)
+
+
 # ------------------------------------------------------------------------------------ atomics
 
 

@@ -17,6 +17,8 @@ from collections.abc import Callable
 import ml_dtypes
 import numpy as np
 
+from tilelang.codegen.cuda import vector_widths
+from tilelang.dtypes import DTYPES
 from tilelang.ir.fused import fma
 
 
@@ -122,6 +124,70 @@ def fma_f32(a, b, c):
 
 def fma_f64(a, b, c):
     return np.float64(fma(np.asarray(a), np.asarray(b), np.asarray(c)))
+
+
+# ------------------------------------------------------------------------------------ shuffles
+
+WARP = 32
+
+
+def shuffle_xor(value, distance):
+    """numba's simulator has no shuffles: all values are laid open, between two barriers."""
+    return _exchanged(value, lambda lane: lane ^ distance)
+
+
+def shuffle_lane(value, lane):
+    return _exchanged(value, lambda _: lane)
+
+
+def _exchanged(value, source: Callable):
+    """So all threads of the block must come, not of the warp only."""
+    thread = threading.current_thread()
+    mine, laid_open = thread.threadIdx.x, thread._manager.exchange
+    laid_open[mine] = value
+    thread.syncthreads()
+    taken = laid_open[mine // WARP * WARP + source(mine % WARP)]
+    thread.syncthreads()
+    return taken
+
+
+# ------------------------------------------------------------------------------------ vectors
+
+
+def _load_vector(width: int, value: Callable) -> Callable:
+    def load(registers, first, tensor, at):
+        if at % width:
+            raise ValueError(f"a vector of {width} elements at {at}")
+        for k in range(width):
+            registers[first + k] = value(tensor[at + k])
+
+    return load
+
+
+def _store_vector(width: int, bits: Callable) -> Callable:
+    def store(registers, first, tensor, at):
+        if at % width:
+            raise ValueError(f"a vector of {width} elements at {at}")
+        for k in range(width):
+            tensor[at + k] = bits(registers[first + k])
+
+    return store
+
+
+def _bf16_value(bits):
+    return (np.uint32(bits) << np.uint32(16)).view(np.float32)
+
+
+def vector_functions() -> dict[str, Callable]:
+    """`load_f32x4` and so on."""
+    found = {}
+    for name, dtype in DTYPES.items():
+        value, bits = {"f16": (f16_value, f16_bits), "bf16": (_bf16_value, bf16_bits)}.get(
+            name, (lambda x: x, lambda x: x))
+        for width in vector_widths(dtype):
+            found[f"load_{name}x{width}"] = _load_vector(width, value)
+            found[f"store_{name}x{width}"] = _store_vector(width, bits)
+    return found
 
 
 # ------------------------------------------------------------------------------------ atomics

@@ -25,7 +25,8 @@ SMALL = 1 << 31
 
 def launch_facts(binding: Binding, arguments: Mapping[str, Argument]) -> Facts:
     """What is true of this launch. A tensor without an argument is taken to be contiguous, from an aligned address."""
-    found: dict[str, int] = {f"fact.{dim}.div": DIVISOR for dim, extent in binding.dims.items() if extent % DIVISOR == 0}
+    found: dict[str, int] = {
+        f"fact.{dim}.div": DIVISOR for dim, extent in binding.dims.items() if extent % DIVISOR == 0}
     small = all(extent < SMALL for extent in binding.dims.values())
     for name, shape in binding.shapes.items():
         strides, aligned = _placed(arguments.get(name), shape)

@@ -20,8 +20,8 @@ from tilelang.diagnostics import CompileError, InternalError, Sink
 from tilelang.driver import GPU, MIDDLE, Compilation, run
 from tilelang.dtypes import DTYPES, DType
 from tilelang.ir.host_types import dtype_of
-from tilelang.runtime.arguments import Argument, allocate, check_places, convert
-from tilelang.runtime.arrays import DeviceArray
+from tilelang.runtime.arguments import Argument, allocate, as_number, check_places, convert
+from tilelang.runtime.arrays import DeviceArray, Refused
 from tilelang.runtime.calls import Setting, given_names, sort_out
 from tilelang.runtime.devices import Device, find_device, find_target
 from tilelang.runtime.executables import Executable
@@ -101,17 +101,20 @@ class KernelHandle:
         return self._by_all_checks(like, args, device, keywords)
 
     def _by_shortcut(self, shortcut: Shortcut, values: tuple) -> Launch | None:
-        """The launch of a call that is like an earlier one; None if its arrays may overlap."""
+        """The launch of a call that is like an earlier one; None if it may not be launched."""
         for i, j in shortcut.pairs:
             if np.may_share_memory(values[i], values[j]):
                 return None
         plan = shortcut.plan
         arguments: dict = dict(zip(shortcut.names, values, strict=True))
         arguments.pop(None, None)
-        if plan.numbers:
-            self._check_numbers(plan, arguments)
-        for name, shape, dtype in shortcut.left_out:
-            arguments[name] = np.zeros(shape, dtype)
+        if plan.numbers and not self._check_numbers(plan, arguments):
+            return None
+        try:
+            for name, shape, dtype in shortcut.left_out:
+                arguments[name] = np.zeros(shape, dtype)
+        except MemoryError:
+            return None  # the long way says so
         return Launch(plan, arguments, {name: arguments[name] for name in shortcut.outputs})
 
     def _by_all_checks(
@@ -165,13 +168,17 @@ class KernelHandle:
         types = {p.name: DTYPES.get(p.dtype) or binding.metas[p.dtype] for p in self.signature.params if p.dims is None}
         return tuple((name, dtype) for name, dtype in types.items() if isinstance(dtype, DType))
 
-    def _check_numbers(self, plan: Plan, arguments: Mapping[str, Argument]) -> None:
-        """What binding checks of numbers; the rest of the plan does not depend on them."""
+    def _check_numbers(self, plan: Plan, arguments: Mapping[str, Argument]) -> bool:
+        """What binding checks of numbers; the rest of the plan does not depend on them. False: ask the long way."""
         for name, dtype in plan.numbers:
             try:
-                check_scalar(self.signature, self.signature.param(name), arguments[name], dtype)  # type: ignore[arg-type]
+                number = as_number(arguments[name])
+                check_scalar(self.signature, self.signature.param(name), number, dtype)
+            except Refused:
+                return False
             except Mistake as wrong:
                 raise CompileError(list(wrong.diagnostics), self._front.source) from None
+        return True
 
     # ------------------------------------------------------------------------------ compiling
 

@@ -59,7 +59,7 @@ class Program:
 
     def __getitem__(self, name: str) -> KernelHandle:
         """The kernel called `name`. Raises CompileError (E0701) if there is none."""
-        handle = self._handles.get(name)
+        handle = self._handles.get(name) if isinstance(name, str) else None
         if handle is None:
             if name not in self.kernels:
                 raise self._no_kernel(name)

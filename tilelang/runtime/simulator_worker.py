@@ -88,6 +88,7 @@ class TurnManager(simulator.BlockManager):
     def run(self, grid_point: tuple, *args: object) -> None:
         self.back = threading.Lock()
         self.back.acquire()
+        self.exchange: dict[int, object] = {}  # what threads shuffle, by number
         simulator._get_kernel_context().shared.arrays.clear()
         threads = [TurnThread(lambda: self._f(*args), self, grid_point, point, self._debug)
                    for point in np.ndindex(*self._block_dim)]

@@ -2,7 +2,9 @@
 
     x[i, j] where m else o   ->   if 0 <= i < M and 0 <= j < N and m { x at i * stride0 + j * stride1 } else { o }
 
-Only the axes marked `checked` are tested. Offsets are i64, so no tensor that fits in memory overflows them.
+Only the axes marked `checked` are tested, against 0 only where an index may be negative. Offsets are i64, so no tensor
+that fits in memory overflows them; they are computed in i32 where the launch's facts (`tilelang.memory.axis`) say that
+this is enough, and without the multiplication where they say that a stride is 1.
 
 A store or load carries `owner` where its address tells the thread: two accesses to a tensor with the same owner
 touch a given element from the same thread, and need no barrier between them.
@@ -10,12 +12,13 @@ touch a given element from the same thread, and need no barrier between them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tilelang.dtypes import I64
+from tilelang.dtypes import I32, I64, DType
 from tilelang.ir.access import Access, access
 from tilelang.ir.core import Attr, Op, Value
+from tilelang.passes.ranges import Range
 from tilelang.semantics.types import TileType
 from tilelang.tiling.elements import Elements, Place
 from tilelang.tiling.fusion import outer_indices, size_of
@@ -41,15 +44,24 @@ class Operands:
 class Accesses:
     """Writes memory ops on single elements."""
 
-    def __init__(self, write: ThreadWriter, homes: Homes, elements: Elements):
+    def __init__(self, write: ThreadWriter, homes: Homes, elements: Elements, ranges: Mapping[str, Range]):
         self.write = write
         self.homes = homes
         self.elements = elements
+        self.ranges = ranges
+        self.small = write.kernel.attrs.get("fact.small") is True
 
     # ---------------------------------------------------------------- one element of a tile
 
     def at_place(self, op: Op, place: Place) -> Value | None:
         """The access that the owner of the element at `place` makes; returns what was loaded."""
+        parts = access(op)
+        rest = (parts.value, parts.expected, parts.mask, parts.other)
+        indices = self._indices(op, place)
+        value, expected, mask, other = (self.elements.at_place(v, place) if v else None for v in rest)
+        return self._access(op, Operands(parts, indices, value, expected, mask, other), self._owner(parts))
+
+    def _indices(self, op: Op, place: Place) -> tuple[Value, ...]:
         parts, outer = access(op), outer_indices(op)
         coordinates = list(self.elements.coordinates(place, parts.shape)) if outer else []
         indices = []
@@ -58,9 +70,29 @@ class Accesses:
                 indices.append(self.elements.at_coordinates(index, [coordinates.pop(0)], place.memo))
             else:
                 indices.append(self.elements.at_place(index, place))
-        rest = (parts.value, parts.expected, parts.mask, parts.other)
-        value, expected, mask, other = (self.elements.at_place(v, place) if v else None for v in rest)
-        return self._access(op, Operands(parts, tuple(indices), value, expected, mask, other), self._owner(parts))
+        return tuple(indices)
+
+    def run_at_place(self, op: Op, place: Place, registers: Value, width: int) -> None:
+        """Load or store a run of `width` neighbours, the first of them at `place`, into or from `registers`."""
+        parts, owner = access(op), self._owner(access(op))
+        mask, other = (self.elements.at_place(v, place) if v else None for v in (parts.mask, parts.other))
+        operands = Operands(parts, self._indices(op, place), None, None, mask, other)
+        attrs: dict[str, Attr] = {"owner": owner, "width": width} if owner else {"width": width}
+
+        def touch() -> None:
+            self.write.emit.effect(f"global.{op.name}_vector", parts.tensor, self._offset(operands), registers,
+                                   place.register, **attrs)
+
+        def fill() -> None:
+            for fallback in self._outside(op, operands)():  # one for a load, none for a store
+                self.write.count(width, (), lambda j, fallback=fallback: self.write.write(
+                    registers, self.write.index.add(place.register, j), fallback), hint="j", unroll=True)
+
+        condition = self._condition(operands)
+        if condition is ALWAYS:
+            touch()
+        else:
+            self.write.when(condition, touch, fill)
 
     def _owner(self, parts: Access) -> str | None:
         """What decides the owner of an address: the index tiles, if each is a run of neighbours.
@@ -132,13 +164,17 @@ class Accesses:
 
     # ---------------------------------------------------------------- the access itself
 
+    def inside_and_offset(self, parts: Access, indices: Sequence[Value]) -> tuple[Value | None, Value]:
+        """Is the element at these indices inside the tensor (ALWAYS if there is nothing to ask), and where is it?"""
+        operands = Operands(parts, tuple(indices), None, None, None, None)
+        return self._condition(operands), self._offset(operands)
+
     def _access(self, op: Op, operands: Operands, owner: str | None) -> Value | None:
-        wide = [self._wide(index) for index in operands.indices]
-        condition = self._condition(operands, wide)
+        condition = self._condition(operands)
         attrs: dict[str, Attr] = {"owner": owner} if owner else {}
 
         def touch() -> Sequence[Value]:
-            return self._touch(op, operands, wide, attrs)
+            return self._touch(op, operands, attrs)
 
         if condition is ALWAYS:
             results = touch()
@@ -147,19 +183,20 @@ class Accesses:
                                       hints=[v.name for v in op.results])
         return results[0] if results else None
 
-    def _wide(self, index: Value) -> Value:
-        if index.dtype == I64:
-            return index
-        return self.write.emit.op("cast", index, type=TileType(I64), hint="wide")
+    def _as(self, dtype: DType, value: Value, hint: str) -> Value:
+        return value if value.dtype == dtype else self.write.emit.op("cast", value, type=TileType(dtype), hint=hint)
 
-    def _condition(self, operands: Operands, wide: Sequence[Value]) -> Value | None:
+    def _condition(self, operands: Operands) -> Value | None:
         """Is the element inside the tensor and not masked off? ALWAYS if nothing is to be asked."""
         emit, parts = self.write.emit, operands.parts
         tests = []
-        for axis, index in enumerate(wide):
+        for axis, given in enumerate(operands.indices):
             if parts.checked[axis]:
-                tests.append(emit.op("ge", index, self.write.constant(0, I64), hint="inside"))
-                tests.append(emit.op("lt", index, self.write.extent(parts.tensor, axis), hint="inside"))
+                dtype = I32 if self.small and given.dtype == I32 else I64
+                index = self._as(dtype, given, "wide")
+                if not self._never_negative(parts.indices[axis]):
+                    tests.append(emit.op("ge", index, self.write.constant(0, dtype), hint="inside"))
+                tests.append(emit.op("lt", index, self.write.extent(parts.tensor, axis, dtype), hint="inside"))
         if operands.mask is not None:
             tests.append(operands.mask)
         if not tests:
@@ -169,6 +206,10 @@ class Accesses:
             condition = emit.op("and", condition, test, hint="inside")
         return condition
 
+    def _never_negative(self, index: Value) -> bool:
+        known = self.ranges.get(index.name)
+        return known is not None and known.lo >= 0
+
     def _outside(self, op: Op, operands: Operands) -> Callable[[], Sequence[Value]]:
         if not op.results:
             return lambda: ()
@@ -177,9 +218,9 @@ class Accesses:
             fallback = self.write.constant(0, op.result.dtype)
         return lambda: (fallback,)
 
-    def _touch(self, op: Op, operands: Operands, wide: Sequence[Value], attrs: dict[str, Attr]) -> Sequence[Value]:
+    def _touch(self, op: Op, operands: Operands, attrs: dict[str, Attr]) -> Sequence[Value]:
         emit, tensor = self.write.emit, operands.parts.tensor
-        offset = self._offset(tensor, wide)
+        offset = self._offset(operands)
         if op.name == "load":
             return (emit.op("global.load", tensor, offset, type=TileType(tensor.dtype), hint=op.result.name, **attrs),)
         values = [v for v in (operands.value, operands.expected) if v is not None]
@@ -190,10 +231,13 @@ class Accesses:
                       kind=op.attrs["kind"])
         return (old,)
 
-    def _offset(self, tensor: Value, wide: Sequence[Value]) -> Value:
-        """The element's distance from the tensor's first, in elements."""
-        emit, total = self.write.emit, None
-        for axis, index in enumerate(wide):
-            step = emit.op("mul", index, self.write.stride(tensor, axis), hint="offset")
+    def _offset(self, operands: Operands) -> Value:
+        """The element's distance from the tensor's first, in elements. The element is inside the tensor."""
+        emit, tensor, total = self.write.emit, operands.parts.tensor, None
+        dtype = I32 if self.small else I64
+        for axis, index in enumerate(operands.indices):
+            step = self._as(dtype, index, "at" if self.small else "wide")
+            if not self.write.has_unit_stride(tensor, axis):
+                step = emit.op("mul", step, self.write.stride(tensor, axis, dtype), hint="offset")
             total = step if total is None else emit.op("add", total, step, hint="offset")
-        return self.write.constant(0, I64) if total is None else total
+        return self.write.constant(0, I64) if total is None else self._as(I64, total, "offset")

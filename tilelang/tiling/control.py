@@ -16,9 +16,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tilelang.ir.core import Block, Op, Value
+from tilelang.tiling.accumulators import Accumulators
 from tilelang.tiling.elements import Elements, Place
 from tilelang.tiling.fusion import Fusion, size_of
 from tilelang.tiling.homes import Homes
+from tilelang.tiling.pipelines import Pipelines
 from tilelang.tiling.writer import ThreadWriter
 
 Lower = Callable[[Sequence[Op]], None]
@@ -28,11 +30,14 @@ Lower = Callable[[Sequence[Op]], None]
 class Control:
     """Writes `for`, `while` and `if`."""
 
-    def __init__(self, write: ThreadWriter, homes: Homes, elements: Elements, fusion: Fusion, lower: Lower):
+    def __init__(self, write: ThreadWriter, homes: Homes, elements: Elements, fusion: Fusion,
+                 accumulators: Accumulators, pipelines: Pipelines, lower: Lower):
         self.write = write
         self.homes = homes
         self.elements = elements
         self.fusion = fusion
+        self.accumulators = accumulators
+        self.pipelines = pipelines
         self.lower = lower
 
     def for_loop(self, op: Op) -> None:
@@ -46,9 +51,15 @@ class Control:
             self.homes.scalars[body.args[0]] = index
             return self._block(body, body.args[1:], carried, arrays)
 
-        last = self.write.loop(lo, hi, step, [self.homes.scalars[v] for v in scalars], trip, hint=body.args[0].name,
-                               hints=[a.name for a in body.args[1:] if not a.shape])
-        self._results(op, last, arrays)
+        def loop() -> Sequence[Value]:
+            return self.write.loop(lo, hi, step, [self.homes.scalars[v] for v in scalars], trip,
+                                   hint=body.args[0].name, hints=[a.name for a in body.args[1:] if not a.shape])
+
+        if self.pipelines.takes(op):
+            self.pipelines.loop(op, (lo, hi, step), arrays, loop)
+            self._results(op, (), arrays)
+        else:
+            self._results(op, loop(), arrays)
 
     def _terminating(self, source: Value, lo: Value, hi: Value, step: Value) -> tuple[Value, Value]:
         """A step that is 0 at run time fails an assert, but the program goes on: then the loop must make no trip."""
@@ -90,8 +101,11 @@ class Control:
         """Registers for the carried tiles, filled with their first values; None in a scalar's place."""
         arrays: list[Value | None] = []
         for init, name in zip(inits, names, strict=True):
-            arrays.append(self.fusion.new_registers(name) if init.shape else None)
-        self._assign(user, inits, arrays)
+            if name in self.accumulators.carried:
+                arrays.append(self.accumulators.carry(init, name))
+            else:
+                arrays.append(self.fusion.new_registers(name) if init.shape else None)
+        self._assign(user, inits, [None if array in self.accumulators.layouts else array for array in arrays])
         self.fusion.flush()
         return arrays
 
@@ -103,6 +117,8 @@ class Control:
             for arg, array in zip(args, arrays, strict=False):
                 if array is None:
                     self.homes.scalars[arg] = given.pop(0)
+                elif arg in self.accumulators.carried:
+                    self.homes.fragments[arg] = array
                 else:
                     self.homes.registers[arg] = array
             self.lower(block.ops[:-1])
@@ -119,7 +135,7 @@ class Control:
         """
         moves: dict[int, list[tuple[Value, Value]]] = {self.fusion.group.size: []}
         for value, array in zip(values, arrays, strict=True):
-            if array is not None and self.homes.registers.get(value) != array:
+            if array is not None and array not in (self.homes.registers.get(value), self.homes.fragments.get(value)):
                 moves.setdefault(size_of(value), []).append((value, array))
         for size, pairs in moves.items():
             if pairs:
@@ -138,5 +154,7 @@ class Control:
         for result, array in zip(op.results, arrays, strict=True):
             if array is None:
                 self.homes.scalars[result] = given.pop(0)
+            elif array in self.accumulators.layouts:
+                self.accumulators.to_registers(result, array)
             else:
                 self.homes.registers[result] = array

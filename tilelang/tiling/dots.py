@@ -3,7 +3,8 @@
     for k:  for each register:  acc += a[i, k] * b[k, j]
 
 The loop over `k` is the outer one, so that what neighbouring registers have in common (here the column j of `b`) is
-read once. Tensor cores and register blocking would replace this file.
+read once. This is for any extents and types; `tilelang.tiling.tensor_cores` and `tilelang.tiling.patches` are faster
+where they apply.
 """
 
 from __future__ import annotations
@@ -11,23 +12,38 @@ from __future__ import annotations
 from tilelang.dtypes import DType
 from tilelang.ir.core import Op, Value
 from tilelang.semantics.types import TileType
+from tilelang.tiling.dot_plans import DotPlans
 from tilelang.tiling.elements import Elements, Place
 from tilelang.tiling.fusion import Fusion, size_of
 from tilelang.tiling.homes import Homes, Uses
+from tilelang.tiling.patches import Patches
+from tilelang.tiling.tensor_cores import TensorCores
 from tilelang.tiling.writer import ThreadWriter
 
 
 class Dots:
     """Writes `dot`."""
 
-    def __init__(self, write: ThreadWriter, homes: Homes, elements: Elements, fusion: Fusion, uses: Uses):
+    def __init__(self, write: ThreadWriter, homes: Homes, elements: Elements, fusion: Fusion, uses: Uses,
+                 plans: DotPlans, cores: TensorCores, patches: Patches):
         self.write = write
         self.homes = homes
         self.elements = elements
         self.fusion = fusion
         self.uses = uses
+        self.plans = plans
+        self.cores = cores
+        self.patches = patches
 
     def dot(self, op: Op) -> None:
+        if id(op) in self.plans.products:
+            self.cores.dot(op, self.plans.products[id(op)])
+        elif id(op) in self.plans.patches:
+            self.patches.dot(op, self.plans.patches[id(op)])
+        else:
+            self._simple(op)
+
+    def _simple(self, op: Op) -> None:
         a, b, acc = op.operands
         for operand in (a, b):
             if not self.homes.reads_shared(operand):

@@ -16,6 +16,7 @@ from tilelang.ir.core import Op, Value
 from tilelang.ir.tile_ops import TILE_OPS
 from tilelang.semantics.types import TileType
 from tilelang.tiling.homes import Homes
+from tilelang.tiling.numbers import Number
 from tilelang.tiling.writer import ThreadWriter
 
 Memo = dict[tuple[Value, tuple[Value, ...]], Value]
@@ -60,10 +61,25 @@ class Elements:
         if value in self.homes.registers:
             return self.write.read(self.homes.registers[value], place.register, hint=value.name)
         if value in self.homes.shared:
-            return self.write.read(self.homes.shared[value], place.number, hint=value.name, owner="element")
+            at, owner = self.place_in_shared(value, place)
+            return self.write.read(self.homes.shared[value], at, hint=value.name, owner=owner)
         if value in self.homes.recipes:
             return self.at_coordinates(value, self.coordinates(place, value.shape), place.memo)
         raise InternalError("lowering", f"{value} has no home")
+
+    def place_in_shared(self, value: Value, place: Place) -> tuple[Value, str]:
+        """The index of the element at `place` in the shared copy of `value`, and the access's `owner`."""
+        swizzle = self.homes.swizzles.get(value)
+        if swizzle is None:
+            return place.number, self.write.owner(value.type.size)  # type: ignore[union-attr]
+        return self._shared_index(value, self.coordinates(place, value.shape)), f"element, rows of {swizzle.columns}"
+
+    def _shared_index(self, value: Value, coordinates: tuple[Value, ...]) -> Value:
+        swizzle = self.homes.swizzles.get(value)
+        if swizzle is None:
+            return self.write.index.linearize(coordinates, value.shape)
+        row, column = (Number(self.write.index, at) for at in coordinates)
+        return swizzle.position(row, column).value
 
     def at_coordinates(self, value: Value, coordinates: Sequence[Value], memo: Memo) -> Value:
         """The element of `value` at any coordinates. The value is a scalar, a recipe, or has a shared copy."""
@@ -76,8 +92,7 @@ class Elements:
 
     def _find(self, value: Value, coordinates: tuple[Value, ...], memo: Memo) -> Value:
         if value in self.homes.shared:
-            at = self.write.index.linearize(coordinates, value.shape)
-            return self.write.read(self.homes.shared[value], at, hint=value.name)
+            return self.write.read(self.homes.shared[value], self._shared_index(value, coordinates), hint=value.name)
         if value not in self.homes.recipes:
             raise InternalError("lowering", f"{value} cannot be read by a thread that does not hold it")
         op = self.homes.recipes[value]

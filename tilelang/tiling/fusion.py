@@ -124,7 +124,11 @@ class Fusion:
         if registers:
             self.write.write(registers, place.register, place.values[value])
         if shared:
-            self.write.write(shared, place.number, place.values[value], owner="element")
+            self._put_in_shared(shared, value, place, place.values[value])
+
+    def _put_in_shared(self, array: Value, value: Value, place: Place, element: Value) -> None:
+        at, owner = self.elements.place_in_shared(value, place)
+        self.write.write(array, at, element, owner=owner)
 
     # ---------------------------------------------------------------- whole tiles
 
@@ -142,7 +146,7 @@ class Fusion:
         self.settle(value)
         if value not in self.homes.shared:
             array = self.write.shared(value.name, value.dtype, size_of(value))
-            self.copy(value, lambda place, element: self.write.write(array, place.number, element, owner="element"))
+            self.copy(value, lambda place, element: self._put_in_shared(array, value, place, element))
             self.homes.shared[value] = array
         return self.homes.shared[value]
 

@@ -3,7 +3,7 @@
 A scalar lives in every thread, the same everywhere. A tile has one or more of three homes:
 
 * registers: a local array in the linear layout, element `e` in register `e // threads` of thread `e % threads`;
-* shared: an array in shared memory, in row-major order, a copy that any thread may read;
+* shared: an array in shared memory, in row-major order (swizzled for tensor cores), a copy that any thread may read;
 * recipe: nowhere. It can be computed from an element's coordinates (`const`, `iota`, index arithmetic) or read out
   of another tile's shared copy (`broadcast`, `permute`), and is, wherever it is used.
 """
@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 from tilelang.ir.core import Block, Kernel, Op, Value
 from tilelang.ir.tile_ops import TILE_OPS
+from tilelang.tiling.mma import Swizzle
 
 DEEPEST_RECIPE = 24
 """A recipe of more nested ops is computed once and kept: the cost of computing it again grows with its depth."""
@@ -40,13 +41,17 @@ class Homes:
     depths: dict[Value, int] = field(default_factory=dict)
     known_twice: set[Value] = field(default_factory=set)
     """Local arrays that hold several values of the tile kernel (a tile and its reshape)."""
+    fragments: dict[Value, Value] = field(default_factory=dict)
+    """Accumulators in local arrays in a tensor core's layout (`tilelang.tiling.tensor_cores`)."""
+    swizzles: dict[Value, Swizzle] = field(default_factory=dict)
+    """Tiles whose shared copy is not in row-major order."""
 
     @contextmanager
     def scope(self) -> Iterator[None]:
         """Homes found inside a branch or a loop's body are forgotten after it: not every path passes there."""
-        kept = dict(self.registers), dict(self.shared), dict(self.recipes)
+        kept = dict(self.registers), dict(self.shared), dict(self.recipes), dict(self.fragments)
         yield
-        self.registers, self.shared, self.recipes = kept
+        self.registers, self.shared, self.recipes, self.fragments = kept
 
     def settled(self, value: Value) -> bool:
         """True if the value can be had now, in some way."""

@@ -42,6 +42,8 @@ class IndexArithmetic:
     def times(self, a: Value, factor: int) -> Value:
         if a in self._known:
             return self.number(self._known[a] * factor)
+        if factor == 0:
+            return self.number(0)
         return a if factor == 1 else self.emit.op("mul", a, self.number(factor), hint="at")
 
     def quotient(self, a: Value, divisor: int) -> Value:
@@ -61,6 +63,15 @@ class IndexArithmetic:
         if _is_power_of_two(divisor):
             return self.emit.op("and", a, self.number(divisor - 1), hint="j")
         return self.emit.op("mod", a, self.number(divisor), hint="j")
+
+    def exclusive_or(self, a: Value, b: Value) -> Value:
+        if a in self._known and b in self._known:
+            return self.number(self._known[a] ^ self._known[b])
+        if self._known.get(b) == 0:
+            return a
+        if self._known.get(a) == 0:
+            return b
+        return self.emit.op("xor", a, b, hint="at")
 
     def linearize(self, coordinates: Sequence[Value], shape: Sequence[int]) -> Value:
         """The row-major number of the element at `coordinates` of a tile of this shape."""

@@ -21,12 +21,16 @@ from math import prod
 class LinearLayout:
     """Element `e`, counted in row-major order, is in register `e // threads` of thread `e % threads`.
 
+    With a `vector` width above 1 that holds for runs of so many neighbours instead of elements: a thread has all of a
+    run, in neighbouring registers (`tilelang.tiling.vectors`). Then `threads * vector` divides the number of elements.
+
     Where `threads` does not divide the number of elements, the last register of the last threads is padding: it
     holds no element.
     """
 
     shape: tuple[int, ...]
     threads: int
+    vector: int = 1
 
     @property
     def size(self) -> int:
@@ -46,11 +50,13 @@ class LinearLayout:
     def place(self, coordinates: tuple[int, ...]) -> tuple[int, int]:
         """The (thread, register) that holds the element at `coordinates`."""
         number = linearize(coordinates, self.shape)
-        return number % self.threads, number // self.threads
+        run, within = divmod(number, self.vector)
+        return run % self.threads, run // self.threads * self.vector + within
 
     def coordinates(self, thread: int, register: int) -> tuple[int, ...] | None:
         """The element at a place, or None for padding."""
-        number = register * self.threads + thread
+        run, within = divmod(register, self.vector)
+        number = (run * self.threads + thread) * self.vector + within
         return delinearize(number, self.shape) if number < self.size else None
 
 

@@ -29,11 +29,16 @@ def _values(kernel: Kernel) -> list[Value]:
     return [v for op in kernel.walk() for v in (*op.results, *op.operands)]
 
 
+def fits(kernel: Kernel, target: Target) -> bool:
+    """Do a thread kernel's shared arrays fit into the target's shared memory?"""
+    return sum(shared_bytes(op.result) for op in kernel.body.ops if op.name == "shared") <= target.static_shared
+
+
 def check_shared(kernel: Kernel, target: Target, sink: Sink) -> None:
     """Report a thread kernel whose shared arrays do not fit, at the largest of them."""
     arrays = [(op.result, op) for op in kernel.body.ops if op.name == "shared"]
     needed = sum(shared_bytes(value) for value, _ in arrays)
-    if needed <= target.static_shared:
+    if fits(kernel, target):
         return
     arrays.sort(key=lambda entry: -shared_bytes(entry[0]))
     largest, op = arrays[0]

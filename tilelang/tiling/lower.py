@@ -7,14 +7,18 @@
 
 Three ideas, each in its own file: *homes* (where a tile lives: registers, shared memory, or nowhere because it can be
 computed again), *fusion* (ops on tiles of one size share a loop over registers), and exchanges through shared memory
-(`reductions`, `dots`, and reading other threads' elements). A tile-level value that is a scalar is held by every
-thread and is the same in all of them. Barriers come last, from `tilelang.memory`.
+(`reductions`, `dots`, and reading other threads' elements). A dot runs on tensor cores, by patches of registers, or
+element by element (`dot_plans`), and a loop around it may fetch its operands ahead of time (`pipeline_plans`). Where
+facts about the launch allow it, loads and stores are `wide` and threads hold runs of neighbours (`vectors`). A
+tile-level value that is a scalar is held by every thread and is the same in all of them. Barriers come last, from
+`tilelang.memory`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from math import prod
 
 from tilelang.diagnostics import InternalError, Sink
 from tilelang.ir.access import access
@@ -22,19 +26,28 @@ from tilelang.ir.core import Block, Kernel, Op, TensorType, Value
 from tilelang.ir.tile_ops import TILE_OPS
 from tilelang.memory.barriers import place_barriers
 from tilelang.memory.shared import share_memory
+from tilelang.passes.bounds import value_ranges
 from tilelang.semantics.types import TileType
 from tilelang.syntax.limits import deep_trees
 from tilelang.tiling.accesses import Accesses
+from tilelang.tiling.accumulators import Accumulators
 from tilelang.tiling.cleanup import drop_unused
 from tilelang.tiling.control import Control
+from tilelang.tiling.dot_plans import DotPlans, plan_dots
 from tilelang.tiling.dots import Dots
 from tilelang.tiling.elements import Elements, Place
 from tilelang.tiling.fusion import Fusion, outer_indices, reads_other_elements, size_of
 from tilelang.tiling.homes import VIEWS, Homes, Uses
-from tilelang.tiling.limits import check_depth, check_shared, threads_for
+from tilelang.tiling.limits import check_depth, check_shared, fits, threads_for
+from tilelang.tiling.patches import Patches
+from tilelang.tiling.pipeline_plans import Pipeline, plan_pipelines
+from tilelang.tiling.pipelines import Pipelines
 from tilelang.tiling.reductions import Reductions
 from tilelang.tiling.scans import Scans
 from tilelang.tiling.targets import Target
+from tilelang.tiling.tensor_cores import TensorCores
+from tilelang.tiling.vectors import choose_vectors
+from tilelang.tiling.wide import WideAccesses
 from tilelang.tiling.writer import ThreadWriter
 
 
@@ -46,28 +59,56 @@ def lower(kernel: Kernel, target: Target, sink: Sink) -> Kernel:
     with deep_trees():
         check_depth(kernel, sink)
         threads = threads_for(kernel, target)
-        written = _Lowering(kernel, threads).kernel()
-        attrs = {**kernel.attrs, "threads": threads, "target": target.name}
-        lowered = share_memory(drop_unused(replace(written, level="thread", attrs=attrs)))
+        lowered = _fitting(kernel, target, threads)
         check_shared(lowered, target, sink)
         return place_barriers(lowered)
+
+
+def _fitting(kernel: Kernel, target: Target, threads: int) -> Kernel:
+    """The thread kernel, without barriers so far, with as many stages as fit into shared memory.
+
+    Tensor cores and patches need room there to exchange accumulators; if there is none, they are not used.
+    """
+    plans = plan_dots(kernel, target, threads)
+    for stages in range(int(kernel.attrs.get("stages", 1)), 0, -1):  # type: ignore[arg-type]
+        pipelines = plan_pipelines(kernel, target, plans, stages)
+        if stages == 1 or pipelines:
+            lowered = _lowered(kernel, target, threads, plans, pipelines)
+            if fits(lowered, target) or not (plans.products or plans.patches):
+                return lowered
+    return _lowered(kernel, target, threads, DotPlans(), {})
+
+
+def _lowered(kernel: Kernel, target: Target, threads: int, plans: DotPlans, pipelines: dict[int, Pipeline]) -> Kernel:
+    written = _Lowering(kernel, target, threads, plans, pipelines).kernel()
+    attrs = {**kernel.attrs, "threads": threads, "target": target.name}
+    return share_memory(drop_unused(replace(written, level="thread", attrs=attrs)))
 
 
 class _Lowering:
     """Goes through the tile kernel op by op."""
 
-    def __init__(self, kernel: Kernel, threads: int):
+    def __init__(self, kernel: Kernel, target: Target, threads: int, plans: DotPlans, pipelines: dict[int, Pipeline]):
         self.source = kernel
         self.write = ThreadWriter(kernel, threads)
-        self.homes = Homes()
+        vectors = choose_vectors(kernel, target, threads)
+        self.write.widths = vectors.widths
+        self.homes = Homes(swizzles=plans.swizzles)
         self.elements = Elements(self.write, self.homes)
         uses = Uses(kernel)
         self.fusion = Fusion(self.write, self.homes, self.elements, uses, self._member)
-        self.accesses = Accesses(self.write, self.homes, self.elements)
-        self.reductions = Reductions(self.write, self.homes, self.elements, self.fusion)
+        self.accesses = Accesses(self.write, self.homes, self.elements, value_ranges(kernel))
+        self.wide = WideAccesses(self.write, self.homes, self.fusion, self.accesses, vectors.wide)
+        self.reductions = Reductions(self.write, self.homes, self.elements, self.fusion, target)
         self.scans = Scans(self.write, self.homes, self.fusion)
-        self.dots = Dots(self.write, self.homes, self.elements, self.fusion, uses)
-        self.control = Control(self.write, self.homes, self.elements, self.fusion, self._ops)
+        accumulators = Accumulators(self.write, self.homes, self.elements, self.fusion, plans)
+        cores = TensorCores(self.write, self.homes, self.fusion, accumulators)
+        patches = Patches(self.write, self.homes, self.elements, self.fusion, accumulators)
+        self.dots = Dots(self.write, self.homes, self.elements, self.fusion, uses, plans, cores, patches)
+        self.control = Control(self.write, self.homes, self.elements, self.fusion, accumulators,
+                               Pipelines(self.write, self.homes, self.elements, self.accesses, cores, self._ops,
+                                         pipelines),
+                               self._ops)
         self._sites = {id(op): number for number, op in enumerate(
             op for op in kernel.walk() if op.name in ("assert", "print"))}
 
@@ -212,10 +253,10 @@ class _Lowering:
             for index in outer_indices(op):
                 if not self._computable(index):
                     self.fusion.in_shared(index)
-            size = 1
-            for extent in shape:
-                size *= extent
-            self._join(op, size)
+            if self.wide.takes(op):
+                self.wide.access(op)
+            else:
+                self._join(op, prod(shape))
             return
         self.fusion.flush()
         loaded = self.accesses.scalar(op)

@@ -20,6 +20,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tilelang.tiling.numbers import AnyNumber
+
 WARP = 32
 PIECE = (16, 8)
 """Rows and columns of the accumulator of one instruction."""
@@ -40,7 +42,7 @@ def b_element(lane: int, register: int, half: int) -> tuple[int, int]:
     return 2 * (lane % 4) + half + 8 * register, lane // 4
 
 
-def c_element(lane: int, register: int) -> tuple[int, int]:
+def c_element(lane: AnyNumber, register: AnyNumber) -> tuple[AnyNumber, AnyNumber]:
     """The (row, column) in 16 x 8 that is in register 0 to 3 of the accumulator."""
     return lane // 4 + 8 * (register // 2), 2 * (lane % 4) + register % 2
 
@@ -96,13 +98,48 @@ class AccumulatorLayout:
 
     def coordinates(self, thread: int, register: int) -> tuple[int, int] | None:
         """The element at a place; None for threads beyond the warps."""
-        if thread >= self.threads:
-            return None
-        warp, lane = divmod(thread, WARP)
+        return self.element(thread, register) if thread < self.threads else None
+
+    def element(self, thread: AnyNumber, register: AnyNumber) -> tuple[AnyNumber, AnyNumber]:
+        """The (row, column) at the place of a thread that holds elements."""
+        warp, lane, piece = thread // WARP, thread % WARP, register // 4
         row, column = c_element(lane, register % 4)
-        down, across = divmod(register // 4, self.pieces[1])
-        first_row, first_column = warp // self.warps[1] * self.part[0], warp % self.warps[1] * self.part[1]
-        return first_row + down * PIECE[0] + row, first_column + across * PIECE[1] + column
+        down, across = piece // self.pieces[1], piece % self.pieces[1]
+        return (warp // self.warps[1] * self.part[0] + down * PIECE[0] + row,
+                warp % self.warps[1] * self.part[1] + across * PIECE[1] + column)
+
+    # ---------------------------------------------------------------- slabs: 16 rows of each warp
+
+    @property
+    def slabs(self) -> int:
+        return self.pieces[0]
+
+    @property
+    def slab_size(self) -> int:
+        """Elements of one slab."""
+        return self.warps[0] * PIECE[0] * self.shape[1]
+
+    @property
+    def slab_registers(self) -> int:
+        """Registers of each thread in one slab, one after another."""
+        return self.pieces[1] * 4
+
+    def slab_position(self, thread: AnyNumber, register: AnyNumber) -> AnyNumber:
+        """Where in its slab an element is stored; `register` counts those of the slab."""
+        slab = AccumulatorLayout((self.warps[0] * PIECE[0], self.shape[1]), self.warps)
+        return exchange_position(*slab.element(thread, register), self.shape[1])
+
+    def slab_ranges(self, slab: int) -> Iterator[tuple[int, int, int]]:
+        """(first, end, start): the elements of the tile from number `first` to `end` are, row by row, the slab's from
+        number `start` on."""
+        size = PIECE[0] * self.shape[1]
+        for warp in range(self.warps[0]):
+            first = (warp * self.part[0] + slab * PIECE[0]) * self.shape[1]
+            yield first, first + size, warp * size
+
+    def slab_place(self, number: AnyNumber) -> AnyNumber:
+        """Where the slab's element of this number, row by row, is stored."""
+        return exchange_position(number // self.shape[1], number % self.shape[1], self.shape[1])
 
 
 def arrange_warps(shape: tuple[int, int], warps: int) -> tuple[int, int] | None:
@@ -151,11 +188,53 @@ class Swizzle:
         """How many rows in a row have the same order: so many fill the 128 bytes of all banks."""
         return 8 // self.ways
 
-    def turn(self, row: int) -> int:
+    def turn(self, row: AnyNumber) -> AnyNumber:
         """What the chunk's number is exclusive-ored with. Rows that differ by a multiple of 8 have the same."""
         return row // self.repeat % self.ways
 
-    def position(self, row: int, column: int) -> int:
+    def position(self, row: AnyNumber, column: AnyNumber) -> AnyNumber:
         """Where the element is in the shared array."""
-        chunk, within = divmod(column, 8)
-        return row * self.columns + (chunk ^ self.turn(row)) * 8 + within
+        return self.chunk_position(row, column // 8) + column % 8
+
+    def chunk_position(self, row: AnyNumber, chunk: AnyNumber) -> AnyNumber:
+        """Where a chunk starts."""
+        return row * self.columns + (chunk ^ self.turn(row)) * 8
+
+
+@dataclass(frozen=True)
+class MatrixRead:
+    """Which row of which 8 x 8 matrix a lane gives to `ldmatrix`, so that the four make fragments of one operand.
+
+    The operand is a 16 x 16 piece: of A one fragment (four registers), of B two fragments (columns 0 to 7, 8 to 15).
+    Along `k` and along the other axis, `outer`; in shared memory the rows run along k if `k_last`.
+    """
+
+    swizzle: Swizzle
+    of_a: bool
+    k_last: bool
+
+    @property
+    def trans(self) -> bool:
+        """A's fragment has neighbours along k in a register, B's too: what lies the other way is transposed."""
+        return not self.k_last
+
+    def position(self, lane: AnyNumber, outer: AnyNumber, k: AnyNumber) -> AnyNumber:
+        """Where the lane's row starts for the piece at (outer, k), both multiples of 16."""
+        matrix, row = lane // 8, lane % 8
+        first, second = matrix % 2, matrix // 2
+        outer_half, k_half = (first, second) if self.of_a else (second, first)
+        if self.k_last:
+            start, chunk = outer + outer_half * 8 + row, k // 8 + k_half
+        else:
+            start, chunk = k + k_half * 8 + row, outer // 8 + outer_half
+        return start * self.swizzle.columns + (chunk ^ self.swizzle.turn(row)) * 8
+
+
+def exchange_position(row: AnyNumber, column: AnyNumber, columns: int) -> AnyNumber:
+    """Where an f32 of a tile is in shared memory, on its way from the accumulator's layout to another or back.
+
+    Rows keep their elements. A warp that stores one register of each lane, 8 rows of 4 columns with gaps of one, meets
+    each bank once: the row's number turns bits of the column's. `columns` is a power of two, 16 or more.
+    """
+    turn = row % 4 // (32 // min(columns, 32)) * 8 + row // 4 % 2
+    return row * columns + (column ^ turn)

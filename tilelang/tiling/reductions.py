@@ -1,7 +1,8 @@
 """Reductions: where threads have to talk to each other.
 
-A thread first combines what its own registers hold of a result. Then a tree in shared memory halves the number of parts
-until one is left:
+A thread first combines what its own registers hold of a result. Then the threads of a warp shuffle
+(`tilelang.tiling.shuffles`); where the target has no shuffles, or no warp holds two parts of a result, a tree in shared
+memory halves the number of parts until one is left:
 
     thread     0   1   2   3   4   5   6   7
     part       a   b   c   d   e   f   g   h
@@ -25,7 +26,9 @@ from tilelang.tiling.combine import Combine
 from tilelang.tiling.elements import Elements, Place
 from tilelang.tiling.fusion import Fusion, size_of
 from tilelang.tiling.homes import Homes
+from tilelang.tiling.shuffles import Shuffles
 from tilelang.tiling.splits import Split, split
+from tilelang.tiling.targets import Target
 from tilelang.tiling.writer import ThreadWriter
 
 LARGEST_BUFFER = 8 * 1024
@@ -35,17 +38,18 @@ LARGEST_BUFFER = 8 * 1024
 class Reductions:
     """Writes `reduce`."""
 
-    def __init__(self, write: ThreadWriter, homes: Homes, elements: Elements, fusion: Fusion):
+    def __init__(self, write: ThreadWriter, homes: Homes, elements: Elements, fusion: Fusion, target: Target):
         self.write = write
         self.homes = homes
         self.elements = elements
         self.fusion = fusion
+        self.shuffles = Shuffles(write, homes, fusion) if target.shuffles else None
 
     def reduce(self, op: Op) -> None:
         (operand,) = op.operands
         axes: tuple[int, ...] = op.attrs["axes"]  # type: ignore[assignment]
         combine = Combine(str(op.attrs["kind"]), operand.dtype, op.result.dtype, self.write)
-        pattern = split(operand.shape, axes, self.write.threads)
+        pattern = split(operand.shape, axes, self.write.threads, self.write.width(size_of(operand)))
         if not op.result.shape:
             self._to_scalar(op, Split(1, size_of(operand), 1, self.write.threads), combine)
         elif pattern is None or not pattern.regular:
@@ -66,6 +70,9 @@ class Reductions:
 
         part = self.fusion.fold(pattern.size, combine.identity(), take, user=op, hints=combine.names)
         width = pattern.group
+        if self.shuffles is not None:
+            self.homes.scalars[op.result] = self.shuffles.to_scalar(combine, part, width)
+            return
         slots = [self.write.shared(name, dtype, width)
                  for name, dtype in zip(combine.names, combine.types, strict=True)]
         thread, index = self.write.thread(), self.write.index
@@ -93,21 +100,22 @@ class Reductions:
 
         def take(place: Place) -> None:
             at = self._part_of(place.register, pattern)
-            along = write.index.remainder(write.index.quotient(place.number, pattern.inner), pattern.length)
+            length = pattern.length * pattern.vector
+            along = write.index.remainder(write.index.quotient(place.number, pattern.inner), length)
             so_far = [write.read(array, at) for array in parts]
             new = combine.both(so_far, combine.start(self.elements.at_place(operand, place), along))
             for array, value in zip(parts, new, strict=True):
                 write.write(array, at, value)
 
         write.count(pattern.parts, (), begin, hint="p", unroll=True)
-        self.fusion.loop(pattern.size, take, user=op)
+        self.fusion.loop(size_of(operand), take, user=op)
         return parts
 
     def _part_of(self, register: Value, pattern: Split) -> Value:
         """The part that a register's element belongs to."""
         index = self.write.index
         if not pattern.owns_columns:
-            return index.quotient(register, pattern.registers_per_part)
+            return index.quotient(register, pattern.registers_per_part * pattern.vector)
         columns = pattern.inner // pattern.threads
         slice_number = index.quotient(register, pattern.length * columns)
         return index.add(index.times(slice_number, columns), index.remainder(register, columns))
@@ -124,9 +132,12 @@ class Reductions:
     # ---------------------------------------------------------------- what neighbours hold
 
     def _with_neighbours(self, op: Op, pattern: Split, combine: Combine) -> None:
-        """Parts go to shared memory, as many at a time as the buffer takes, and through the tree."""
+        """By shuffles; or parts go to shared memory, as many at a time as the buffer takes, and through the tree."""
         parts = self._parts(op, pattern, combine)
         self.fusion.flush()
+        if self.shuffles is not None and self.shuffles.can_do(pattern):
+            self.shuffles.to_tile(op, pattern, combine, parts)
+            return
         registers = self.fusion.new_registers(op.result)
         width = sum(dtype.bytes for dtype in combine.types) * pattern.threads
         at_once = max(1, min(pattern.parts, LARGEST_BUFFER // width))

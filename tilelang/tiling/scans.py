@@ -40,14 +40,14 @@ class Scans:
         def begin(place: Place, element: Value) -> None:
             (value,) = combine.start(element, place.number)
             self.write.write(running, place.register, value)
-            self.write.write(shared, place.number, value, owner="element")
+            self.write.write(shared, place.number, value, owner=self.write.owner(size))
 
         self.fusion.copy(operand, begin, user=op)
 
         def step(_: Value, distance: Value) -> Sequence[Value]:
             self._take_in(op, combine, shared, running, distance)
             self.write.each_place(size, lambda register, number: self.write.write(
-                shared, number, self.write.read(running, register), owner="element"))
+                shared, number, self.write.read(running, register), owner=self.write.owner(size)))
             return (self.write.emit.op("shl", distance, self.write.index.number(1), hint="distance"),)
 
         extent = operand.shape[int(op.attrs["axis"])]  # type: ignore[arg-type]

@@ -23,12 +23,16 @@ from math import prod
 
 @dataclass(frozen=True)
 class Split:
-    """A tile [outer, length, inner] over `threads` (a power of two) in the linear layout."""
+    """A tile [outer, length, inner] over `threads` (a power of two) in the linear layout.
+
+    With a `vector` width above 1 `length` and registers count runs of so many elements; `inner` is 1 then.
+    """
 
     outer: int
     length: int
     inner: int
     threads: int
+    vector: int = 1
 
     @property
     def size(self) -> int:
@@ -72,9 +76,9 @@ class Split:
         return self.group // self.inner
 
 
-def split(shape: Sequence[int], axes: Sequence[int], threads: int) -> Split | None:
+def split(shape: Sequence[int], axes: Sequence[int], threads: int, vector: int = 1) -> Split | None:
     """The split of a reduction along `axes`; None if they are not neighbours."""
     if list(axes) != list(range(axes[0], axes[-1] + 1)):
         return None
     first, last = axes[0], axes[-1] + 1
-    return Split(prod(shape[:first]), prod(shape[first:last]), prod(shape[last:]), threads)
+    return Split(prod(shape[:first]), prod(shape[first:last]) // vector, prod(shape[last:]), threads, vector)

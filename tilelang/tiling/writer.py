@@ -18,6 +18,10 @@ from tilelang.tiling.layout import LinearLayout
 Body = Callable[..., Sequence[Value] | None]
 """Writes the inside of a loop or branch; gets the loop's values, returns those to hand on (None for none)."""
 
+MOST_UNROLLED = 32
+"""Trips of one loop over registers. NVIDIA's compiler does not always unroll a loop of 64 or 128, and then the
+registers would be memory; loops of 32, one after another, it does."""
+
 
 class ThreadWriter:
     """The thread kernel being written. `emit` is where the body goes."""
@@ -25,6 +29,7 @@ class ThreadWriter:
     def __init__(self, kernel: Kernel, threads: int):
         self.kernel = kernel
         self.threads = threads
+        self.widths: dict[int, int] = {}  # of tiles by size: neighbouring elements in a thread, if more than 1
         self.emit = Emitter(v.name for v in (*kernel.params, *kernel.dims))
         self.prologue: list[Op] = []
         self._declared: dict[object, Value] = {}
@@ -42,17 +47,28 @@ class ThreadWriter:
         """This thread's number in its block."""
         return self._declare("thread", "thread_id", "t", INDEX)
 
-    def stride(self, tensor: Value, axis: int) -> Value:
+    def stride(self, tensor: Value, axis: int, dtype: DType = I64) -> Value:
         """Distance in elements between neighbours along `axis`."""
-        return self._declare(("stride", tensor, axis), "stride", f"{tensor.name}_stride{axis}", TileType(I64),
-                             tensor, axis=axis)
+        stride = self._declare(("stride", tensor, axis), "stride", f"{tensor.name}_stride{axis}", TileType(I64),
+                               tensor, axis=axis)
+        return self._narrow(stride, dtype)
 
-    def extent(self, tensor: Value, axis: int) -> Value:
-        """The tensor's extent along `axis`, an i64."""
+    def has_unit_stride(self, tensor: Value, axis: int) -> bool:
+        """Do the launch's facts say that neighbours along `axis` are neighbours in memory?"""
+        return self.kernel.attrs.get(f"fact.{tensor.name}.stride{axis}") == 1
+
+    def extent(self, tensor: Value, axis: int, dtype: DType = I64) -> Value:
+        """The tensor's extent along `axis`."""
         if not isinstance(tensor.type, TensorType):
             raise TypeError(f"{tensor} is no tensor")
         extent = tensor.type.dims[axis]
-        return self.constant(extent, I64) if isinstance(extent, int) else self._dims[extent]
+        return self.constant(extent, dtype) if isinstance(extent, int) else self._narrow(self._dims[extent], dtype)
+
+    def _narrow(self, value: Value, dtype: DType) -> Value:
+        """An argument of the launch, known to fit into `dtype`."""
+        if value.dtype == dtype:
+            return value
+        return self._declare(("cast", value, dtype), "cast", f"{value.name}_{dtype}", TileType(dtype), value)
 
     def _declare(self, key: object, name: str, hint: str, type: TileType, *operands: Value, **attrs: Attr) -> Value:
         if key not in self._declared:
@@ -129,24 +145,32 @@ class ThreadWriter:
         layout = LinearLayout((size,), self.threads)
 
         def guarded(register: Value, *carried: Value) -> Sequence[Value]:
-            number = self.number_at(register)
+            number = self.number_at(register, self.width(size))
             if not layout.padded:
                 return visit(register, number, *carried) or ()
             inside = self.emit.op("lt", number, self.index.number(size), hint="inside")
             return self.when(inside, lambda: visit(register, number, *carried), lambda: carried, hints=hints)
 
-        return self.count(layout.registers, inits, guarded, hint="r", unroll=True, hints=hints)
+        carried = tuple(inits)
+        for first in range(0, layout.registers, MOST_UNROLLED):
+            def later(step: Value, *carried: Value, first: int = first) -> Sequence[Value]:
+                return guarded(self.index.add(step, self.index.number(first)), *carried)
 
-    def each_place_between(self, low: int, high: int, visit: Callable[[Value, Value], None]) -> None:
-        """Like `each_place`, for the elements from number `low` up to, not including, `high`."""
-        first, end = low // self.threads, -(-high // self.threads)
+            trips = min(MOST_UNROLLED, layout.registers - first)
+            carried = self.count(trips, carried, later, hint="r", unroll=True, hints=hints)
+        return carried
+
+    def each_place_between(self, low: int, high: int, visit: Callable[[Value, Value], None], width: int = 1) -> None:
+        """Like `each_place`, for the elements from number `low` up to, not including, `high`; `width` is the tile's."""
+        block = self.threads * width
+        first, end = low // block * width, -(-high // block) * width
 
         def guarded(step: Value) -> None:
             register = self.index.add(step, self.index.number(first))
-            number, tests = self.number_at(register), []
-            if low % self.threads:
+            number, tests = self.number_at(register, width), []
+            if low % block:
                 tests.append(self.emit.op("ge", number, self.index.number(low), hint="inside"))
-            if high % self.threads:
+            if high % block:
                 tests.append(self.emit.op("lt", number, self.index.number(high), hint="inside"))
             self.when_all(tests, lambda: visit(register, number))
 
@@ -154,14 +178,39 @@ class ThreadWriter:
 
     def when_all(self, tests: Sequence[Value], then: Body) -> None:
         """`if` all tests hold; no `if` without a test."""
-        if not tests:
+        if tests:
+            self.when(self.all_of(tests, "inside"), then)
+        else:
             then()
-            return
+
+    def all_of(self, tests: Sequence[Value], hint: str) -> Value:
+        """Do all of one or more conditions hold?"""
         condition = tests[0]
         for test in tests[1:]:
-            condition = self.emit.op("and", condition, test, hint="inside")
-        self.when(condition, then)
+            condition = self.emit.op("and", condition, test, hint=hint)
+        return condition
 
-    def number_at(self, register: Value) -> Value:
+    def number_at(self, register: Value, width: int = 1) -> Value:
         """The number of the element that this thread holds in a register."""
-        return self.index.add(self.index.times(register, self.threads), self.thread(), hint="e")
+        index = self.index
+        run = index.add(index.times(index.quotient(register, width), self.threads), self.thread(), hint="e")
+        return index.add(index.times(run, width), index.remainder(register, width), hint="e")
+
+    def width(self, size: int) -> int:
+        """How many neighbouring elements of a tile of this size a thread has in a row."""
+        return self.widths.get(size, 1)
+
+    def owner(self, size: int) -> str:
+        """The `owner` of an access at the number of an element that the thread holds, of a tile of this size."""
+        return "element" if self.width(size) == 1 else f"element, {self.width(size)} in a row"
+
+    def each_run(self, size: int, visit: Callable[[Value, Value], None]) -> None:
+        """visit(register, element number) for the first of each run of neighbours that this thread holds."""
+        width = self.width(size)
+
+        def first_of(run: Value) -> None:
+            register = self.index.times(run, width)
+            number = self.index.times(self.number_at(run), width)
+            visit(register, number)
+
+        self.count(size // (self.threads * width), (), first_of, hint="c", unroll=True)

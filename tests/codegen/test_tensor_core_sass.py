@@ -1,0 +1,78 @@
+"""What the machine code of products is made of: tensor-core instructions, asynchronous copies, no spills.
+
+No GPU needed. Without the extra `cuda` there is nothing to compile with, and these tests are skipped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import tilelang
+from tests.codegen.test_cuda_ptx import pytestmark  # noqa: F401  (skips without the toolchain)
+from tilelang.dtypes import BF16, F16, F32, DType
+from tilelang.runtime import cuda_compile
+from tilelang.semantics.binding import ScalarFact, TensorFact
+from tilelang.tiling.targets import TARGETS
+
+KERNELS = Path(__file__).parents[2] / "course" / "kernels"
+LARGE = (("BM", 128), ("BN", 128), ("BK", 32))
+
+
+@cache
+def machine_code(kernel: str, dtype: DType, target: str,
+                 metas: tuple[tuple[str, int], ...]) -> tuple[Counter[str], cuda_compile.Resources]:
+    """How often each instruction stands in the code, and what ptxas reports."""
+    matrix, heads = TensorFact(dtype, (1024, 1024)), TensorFact(dtype, (8, 1024, 64))
+    arguments = {"matmul": (matrix, matrix, matrix), "attention": (heads, heads, heads, ScalarFact(0.125), heads)}
+    program = tilelang.compile((KERNELS / f"{kernel}.tile").read_text())
+    compiled = program[kernel].compile(*arguments[kernel], target=target, **dict(metas))
+    ptx = cuda_compile.compile_ptx(compiled.cuda, compiled.thread_ir, TARGETS[target])
+    text = cuda_compile.sass(ptx, TARGETS[target])
+    found = re.findall(r"/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_.]+)", text)
+    return Counter(found), cuda_compile.ptxas_report(ptx, TARGETS[target])
+
+
+def count(code: Counter[str], start: str) -> int:
+    return sum(number for name, number in code.items() if name.startswith(start))
+
+
+@pytest.mark.parametrize(("target", "warps", "most"), [("sm_80", 4, 255), ("sm_90", 8, 168)])
+def test_a_product_of_halves(target, warps, most):
+    """A step of 128 x 128 x 32 is 128 * 128 * 32 / (16 * 8 * 16) products, shared among the warps."""
+    code, resources = machine_code("matmul", F16, target, (*LARGE, ("warps", warps), ("stages", 3)))
+    products = 128 * 128 * 32 // (16 * 8 * 16) // warps
+    assert count(code, "HMMA.16816.F32") == products
+    rows, columns = code["LDSM.16.M88.4"] // 2 * 16, code["LDSM.16.MT88.4"] // 2 * 16  # of a warp; 2 steps of k = 16
+    assert rows * columns == 128 * 128 // warps and rows + columns <= 128
+    # Two tiles of 8 KB, 16 bytes a copy: once before the loop (two stages fit), once in it.
+    assert count(code, "LDGSTS.E.BYPASS.128") == 2 * (2 * 8192 // 16 // (32 * warps))
+    assert resources.spills == 0 and resources.local == 0 and resources.registers <= most
+    assert resources.shared <= 48 * 1024
+
+
+@pytest.mark.parametrize(("dtype", "target", "instruction"), [
+    (BF16, "sm_90", "HMMA.16816.F32.BF16"), (F16, "sm_75", "HMMA.1688.F32")])
+def test_other_halves_and_older_machines(dtype, target, instruction):
+    code, resources = machine_code("matmul", dtype, target, ())
+    assert count(code, instruction) > 0 and resources.spills == 0 and resources.local == 0
+    assert (count(code, "LDGSTS") > 0) == (target != "sm_75")
+
+
+def test_register_blocking():
+    """Without tensor cores: 64 x 64 f32 over 128 threads are 16 rows and 2 columns of each, 32 products for each k."""
+    code, resources = machine_code("matmul", F32, "sm_80", ())
+    assert count(code, "HMMA") == 0 and code["FFMA"] % 32 == 0 and code["FFMA"] > 0
+    assert resources.spills == 0 and resources.local == 0 and resources.registers <= 128
+
+
+def test_attention():
+    """Two products a step, the second of the first's results."""
+    code, resources = machine_code("attention", F16, "sm_80", ())
+    assert count(code, "HMMA.16816.F32") >= 2 * 64 * 64 * 64 // (16 * 8 * 16) // 4
+    assert code["LDSM.16.M88.4"] > 0 and code["LDSM.16.MT88.4"] > 0
+    assert resources.spills == 0 and resources.local == 0 and resources.registers <= 255

@@ -1,0 +1,191 @@
+"""What a warp does as one: shuffles, reading matrices from shared memory into fragments, and multiplying them.
+
+The registers of all warps are put together as matrices by the layouts of `tilelang.tiling.mma`, multiplied by NumPy in
+f32, and taken apart again. A product of halves is exact in f32; a tensor core adds several before it rounds, so sums
+may differ from a GPU's in the last bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+
+from tilelang.dtypes import BF16, F16
+from tilelang.ir.core import Value
+from tilelang.ir.host_types import numpy_dtype
+from tilelang.ir.thread_ops import MMA_KINDS
+from tilelang.machine import traffic
+from tilelang.machine.batch import Batch
+from tilelang.machine.lanes import WARP, Lanes
+from tilelang.machine.memory import Registers
+from tilelang.machine.operations import acting_lanes, check_arrived, check_written, log_access
+from tilelang.machine.plan import Step
+from tilelang.machine.report import Problem
+from tilelang.tiling import mma as layouts
+
+ROW = 8
+"""Elements of 16 bits in a row of a matrix: 16 bytes."""
+CHUNK = 16
+
+
+def load_matrix(step: Step, lanes: Lanes, batch: Batch) -> None:
+    """`shared.load_matrix`: each thread fetches a row of 8 elements, the warp hands them around."""
+    shared, index, fragment, at = step.op.operands
+    cells, first = batch.cells[shared.name], batch.get(index)
+    if not _whole_warps(step, lanes, batch) or not _aligned(step, first, lanes, batch):
+        return
+    row = Lanes((ROW, *lanes.shape[1:]), lanes.mask)
+    position = first + np.arange(ROW).astype(first.dtype)[:, None, None]
+    inside = cells.inside(position)
+    acting = acting_lanes(step, position, inside, row, batch)
+    if acting is None:
+        return
+    log_access(step, cells, position, acting, batch)
+    counts = batch.counts(step.number)
+    counts.bytes += lanes.count * CHUNK
+    wavefronts, conflicts = traffic.wavefronts(first // ROW, CHUNK, lanes)
+    counts.wavefronts += wavefronts
+    counts.conflicts += conflicts
+    check_arrived(step, cells, position, acting, batch)
+    values, written = cells.load(position, inside, lanes.shape[1])
+    if written is not None:
+        check_written(step, written, position, acting, batch)
+    _put(step, _distribute(np.broadcast_to(values, row.shape), bool(step.op.attrs["trans"])),
+         fragment, batch.get(at), lanes, batch)
+
+
+def _distribute(rows: np.ndarray, trans: bool) -> np.ndarray:
+    """(8 elements, programs, threads), a row from each thread -> (4 matrices, programs, threads), u32 for each."""
+    _, programs, threads = rows.shape
+    places = np.array([layouts.matrix_element(lane, trans) for lane in range(WARP)])
+    row, column = places[..., 0], places[..., 1]
+    matrices = np.ascontiguousarray(rows).view(np.uint16).reshape(ROW, programs, threads // WARP, 4, ROW)
+    halves = matrices[column, :, :, :, row].astype(np.uint32)  # lane, half, program, warp, matrix
+    both = halves[:, 0] | halves[:, 1] << np.uint32(16)
+    return both.transpose(3, 1, 2, 0).reshape(4, programs, threads)
+
+
+def multiply(step: Step, lanes: Lanes, batch: Batch) -> None:
+    """`mma`: the accumulator's four registers += A times B."""
+    if not _whole_warps(step, lanes, batch):
+        return
+    kind = str(step.op.attrs["kind"])
+    a_registers, b_registers = MMA_KINDS[kind]
+    acc, acc_at, a, a_at, b, b_at = step.op.operands
+    half = numpy_dtype(BF16 if kind == "bf16" else F16)
+    rows, columns, depth = 16, 8, a_registers * 4
+    left = _assemble(_halves(_take(step, a, a_at, a_registers, lanes, batch), half), _a_places(a_registers),
+                     (rows, depth))
+    right = _assemble(_halves(_take(step, b, b_at, b_registers, lanes, batch), half), _b_places(b_registers),
+                      (depth, columns))
+    total = _take(step, acc, acc_at, 4, lanes, batch)
+    with np.errstate(all="ignore"):
+        product = np.matmul(left, right)
+        row, column = _c_places()
+        _, programs, threads = total.shape
+        added = product[:, :, row, column].transpose(3, 0, 1, 2).reshape(4, programs, threads) + total
+    _put(step, added, acc, batch.get(acc_at), lanes, batch)
+
+
+def shuffle(step: Step, lanes: Lanes, batch: Batch) -> None:
+    """Each thread gets what another of its warp holds."""
+    value, attrs = batch.get(step.op.operands[0]), step.op.attrs
+    if _whole_warps(step, lanes, batch) and value.shape[2] > 1:
+        thread = np.arange(value.shape[2])
+        first = thread // WARP * WARP
+        lane = thread - first ^ int(attrs["xor"]) if "xor" in attrs else int(attrs["lane"])  # type: ignore[arg-type]
+        value = value[:, :, first + lane]
+    batch.define(step.op.result, value)
+
+
+# ------------------------------------------------------------------------------------ registers and matrices
+
+
+def _take(step: Step, array: Value, at: Value, count: int, lanes: Lanes, batch: Batch) -> np.ndarray:
+    """`count` registers from `at` on: (count, programs, threads)."""
+    registers, first = batch.registers[array.name], batch.get(at)
+    taken = []
+    for number in range(count):
+        index = first + np.int32(number)
+        value, written = registers.load(index)
+        acting = acting_lanes(step, index, registers.inside(index), lanes, batch)
+        check_written(step, written, index, acting, batch)
+        taken.append(np.broadcast_to(value, lanes.shape)[0])
+    return np.stack(taken)
+
+
+def _put(step: Step, values: np.ndarray, array: Value, first: np.ndarray, lanes: Lanes, batch: Batch) -> None:
+    registers: Registers = batch.registers[array.name]
+    for number, value in enumerate(values):
+        index = first + np.int32(number)
+        acting = acting_lanes(step, index, registers.inside(index), lanes, batch)
+        if acting is not None:
+            registers.store(index, value[None], acting)
+
+
+def _halves(registers: np.ndarray, half: np.dtype) -> np.ndarray:
+    """(registers, programs, threads) of u32 -> (programs, warps, lanes, registers, 2) of f32."""
+    count, programs, threads = registers.shape
+    both = np.ascontiguousarray(registers.transpose(1, 2, 0)).view("<u2").view(half).astype(np.float32)
+    return both.reshape(programs, threads // WARP, WARP, count, 2)
+
+
+def _assemble(elements: np.ndarray, places: tuple[np.ndarray, np.ndarray], shape: tuple[int, int]) -> np.ndarray:
+    """(programs, warps, ...) elements, put at their places in a matrix for each warp."""
+    matrices = np.empty((*elements.shape[:2], *shape), np.float32)
+    matrices[:, :, places[0], places[1]] = elements
+    return matrices
+
+
+def _table(place: Callable[..., tuple[int, int]], *extents: int) -> tuple[np.ndarray, np.ndarray]:
+    """The (row, column) that `place` gives for every combination of its arguments, as two arrays."""
+    found = np.array([place(*map(int, at)) for at in np.ndindex(*extents)]).reshape(*extents, 2)
+    return found[..., 0], found[..., 1]
+
+
+@cache
+def _a_places(registers: int) -> tuple[np.ndarray, np.ndarray]:
+    return _table(layouts.a_element, WARP, registers, 2)
+
+
+@cache
+def _b_places(registers: int) -> tuple[np.ndarray, np.ndarray]:
+    return _table(layouts.b_element, WARP, registers, 2)
+
+
+@cache
+def _c_places() -> tuple[np.ndarray, np.ndarray]:
+    return _table(layouts.c_element, WARP, 4)
+
+
+# ------------------------------------------------------------------------------------ what may go wrong
+
+
+def _whole_warps(step: Step, lanes: Lanes, batch: Batch) -> bool:
+    """Do all threads of every warp come, or none? Reports those that come without the others."""
+    _, programs, threads = lanes.shape
+    if lanes.mask is None and threads % WARP == 0:
+        return True
+    mask = np.broadcast_to(np.asarray(True) if lanes.mask is None else lanes.mask, lanes.shape)
+    if threads % WARP:
+        batch.found(Problem.PARTIAL_WARP, step.op, step.number, mask, lanes)
+        return False
+    by_warp = mask.reshape(1, programs, threads // WARP, WARP)
+    partly = (by_warp & ~by_warp.all(axis=3, keepdims=True)).reshape(lanes.shape)
+    if partly.any():
+        batch.found(Problem.PARTIAL_WARP, step.op, step.number, partly, lanes)
+    return True
+
+
+def _aligned(step: Step, index: np.ndarray, lanes: Lanes, batch: Batch) -> bool:
+    crooked = lanes.among(index % ROW != 0)
+    if crooked.any():
+        batch.found(Problem.MISALIGNED, step.op, step.number, crooked, lanes, index)
+    return not crooked.any()
+
+
+WARP_OPERATIONS: dict[str, Callable[[Step, Lanes, Batch], None]] = {
+    "shared.load_matrix": load_matrix, "mma": multiply, "shuffle": shuffle,
+}

@@ -1,0 +1,197 @@
+"""Tensor cores and asynchronous copies: instructions that numba has no name for, as functions of generated kernels.
+
+    load_matrix(a, 0, a_shared, at)         four 8 x 8 matrices of halves, shared memory -> registers     LDSM
+    mma_f16(acc, 0, a, 0, b, 0)             acc[16, 8] += a[16, 16] @ b[16, 8], by one warp               HMMA
+    copy_async(a_shared, at, a, offset, 8)  16 bytes, global -> shared memory, while the thread goes on   LDGSTS
+    commit_async(); wait_async_1()          the copies so far form a group; all but 1 group have arrived
+
+Each is one PTX instruction, written as inline assembly. An array argument is followed by the position in it; fragments
+are local arrays of u32, two halves or four bytes to a register. All threads of a warp must come, with arguments that
+belong together: `tilelang.tiling.mma` has the layouts. None of this exists in numba's simulator.
+
+Source: NVIDIA, "Parallel Thread Execution ISA": sections on mma, ldmatrix and cp.async.
+"""
+
+# mypy: disable-error-code="no-untyped-def, attr-defined"
+# numba infers the types of an intrinsic's arguments.
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from llvmlite import ir
+from numba import cuda  # noqa: F401  (numba.cuda's types exist once it is imported)
+from numba.cuda import types
+from numba.cuda.extending import intrinsic
+
+I32, I64, F32 = ir.IntType(32), ir.IntType(64), ir.FloatType()
+SHARED = 3
+"""LLVM's number for the address space of shared memory."""
+
+
+# ------------------------------------------------------------------------------------ pieces
+
+
+def _address(context, builder, array_type, array, at):
+    """A pointer to element `at` of an array."""
+    data = context.make_array(array_type)(context, builder, array).data
+    return builder.gep(data, [at])
+
+
+def _shared_address(context, builder, array_type, array, at):
+    """The 32-bit address in shared memory of element `at` of an array there."""
+    pointer = _address(context, builder, array_type, array, at)
+    return builder.ptrtoint(builder.addrspacecast(pointer, ir.PointerType(pointer.type.pointee, SHARED)), I32)
+
+
+def _neighbours(builder, pointer, count: int) -> list:
+    """Pointers to an element and those after it."""
+    return [builder.gep(pointer, [ir.Constant(I32, k)]) for k in range(count)]
+
+
+def _store_all(builder, values, pointers) -> None:
+    for k, pointer in enumerate(pointers):
+        builder.store(builder.extract_value(values, k), pointer)
+
+
+def _braces(first: int, count: int) -> str:
+    """`{$4, $5}`: a vector operand of PTX."""
+    return "{" + ", ".join(f"${n}" for n in range(first, first + count)) + "}"
+
+
+# ------------------------------------------------------------------------------------ ldmatrix
+
+
+def _load_matrix(instruction: str) -> Callable:
+    assembly = ir.InlineAsm(ir.FunctionType(ir.LiteralStructType([I32] * 4), [I32]),
+                            f"{instruction} {_braces(0, 4)}, [$4];", "=r,=r,=r,=r,r,~{memory}", side_effect=True)
+
+    @intrinsic
+    def load(typingctx, fragment, fragment_at, shared, at):
+        """fragment[fragment_at + m] = this lane's two halves of matrix m, whose row `lane % 8` starts at the place
+        in `shared` (16 bytes, aligned) that lane `8 * m + lane % 8` gives."""
+
+        def codegen(context, builder, signature, arguments):
+            address = _shared_address(context, builder, signature.args[2], *arguments[2:])
+            loaded = builder.call(assembly, [address])
+            target = _address(context, builder, signature.args[0], *arguments[:2])
+            _store_all(builder, loaded, _neighbours(builder, target, 4))
+            return context.get_dummy_value()
+
+        return types.void(fragment, fragment_at, shared, at), codegen
+
+    return load
+
+
+load_matrix = _load_matrix("ldmatrix.sync.aligned.m8n8.x4.shared.b16")
+load_matrix_trans = _load_matrix("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16")
+
+
+# ------------------------------------------------------------------------------------ mma
+
+
+@dataclass(frozen=True)
+class MmaForm:
+    """One form of `mma.sync`: its shape, the types of d, a, b and c in PTX's order, 32-bit registers of a and b."""
+
+    shape: str
+    types: str
+    a: int
+    b: int
+
+    @property
+    def accumulates_floats(self) -> bool:
+        return self.types.startswith("f32")
+
+
+MMA_FORMS = {
+    "mma_f16": MmaForm("m16n8k16", "f32.f16.f16.f32", 4, 2),
+    "mma_bf16": MmaForm("m16n8k16", "f32.bf16.bf16.f32", 4, 2),
+    "mma_f16_k8": MmaForm("m16n8k8", "f32.f16.f16.f32", 2, 1),
+    "mma_tf32": MmaForm("m16n8k8", "f32.tf32.tf32.f32", 4, 2),
+    "mma_i8": MmaForm("m16n8k32", "s32.s8.s8.s32", 4, 2),
+}
+"""sm_75 has only `mma_f16_k8`; the others need sm_80."""
+
+
+def _mma(form: MmaForm) -> Callable:
+    number, letter = (F32, "f") if form.accumulates_floats else (I32, "r")
+    operands = form.a + form.b
+    text = (f"mma.sync.aligned.{form.shape}.row.col.{form.types} {_braces(0, 4)}, {_braces(4, form.a)}, "
+            f"{_braces(4 + form.a, form.b)}, {_braces(4 + operands, 4)};")
+    constraints = ",".join([f"={letter}"] * 4 + ["r"] * operands + [letter] * 4)
+    assembly = ir.InlineAsm(ir.FunctionType(ir.LiteralStructType([number] * 4), [I32] * operands + [number] * 4),
+                            text, constraints)
+
+    @intrinsic
+    def multiply(typingctx, acc, acc_at, a, a_at, b, b_at):
+        """acc[acc_at .. + 4] += a's fragment at a_at times b's at b_at."""
+
+        def codegen(context, builder, signature, arguments):
+            pointers = [_address(context, builder, signature.args[n], *arguments[n:n + 2]) for n in (0, 2, 4)]
+            totals = _neighbours(builder, pointers[0], 4)
+            inputs = _neighbours(builder, pointers[1], form.a) + _neighbours(builder, pointers[2], form.b) + totals
+            result = builder.call(assembly, [builder.load(pointer) for pointer in inputs])
+            _store_all(builder, result, totals)
+            return context.get_dummy_value()
+
+        return types.void(acc, acc_at, a, a_at, b, b_at), codegen
+
+    return multiply
+
+
+mma_f16, mma_bf16, mma_f16_k8, mma_tf32, mma_i8 = (_mma(form) for form in MMA_FORMS.values())
+
+
+# ------------------------------------------------------------------------------------ cp.async
+
+
+@intrinsic
+def copy_async(typingctx, shared, at, tensor, offset, count):
+    """Copy `count` elements from `tensor[offset]` to `shared[at]` and fill up with zeros to 16 bytes. Both places
+    must be multiples of 16 bytes. The elements may be used after a wait, by other threads after a barrier too."""
+    instruction = "cp.async.cg.shared.global [$0], [$1], 16, $2;"
+    assembly = ir.InlineAsm(ir.FunctionType(ir.VoidType(), [I32, I64, I32]), instruction, "r,l,r,~{memory}",
+                            side_effect=True)
+
+    def codegen(context, builder, signature, arguments):
+        target = _shared_address(context, builder, signature.args[0], *arguments[:2])
+        source = builder.ptrtoint(_address(context, builder, signature.args[2], *arguments[2:4]), I64)
+        bytes_each = ir.Constant(I32, signature.args[2].dtype.bitwidth // 8)
+        size = context.cast(builder, arguments[4], signature.args[4], types.int32)
+        builder.call(assembly, [target, source, builder.mul(size, bytes_each)])
+        return context.get_dummy_value()
+
+    return types.void(shared, at, tensor, offset, count), codegen
+
+
+@intrinsic
+def is_aligned(typingctx, tensor, first):
+    """Is the address of `tensor[first]` a multiple of 16 bytes?"""
+
+    def codegen(context, builder, signature, arguments):
+        address = builder.ptrtoint(_address(context, builder, signature.args[0], *arguments), I64)
+        return builder.icmp_unsigned("==", builder.and_(address, ir.Constant(I64, 15)), ir.Constant(I64, 0))
+
+    return types.boolean(tensor, first), codegen
+
+
+def _plain(instruction: str) -> Callable:
+    """An instruction without operands."""
+    assembly = ir.InlineAsm(ir.FunctionType(ir.VoidType(), []), instruction, "~{memory}", side_effect=True)
+
+    @intrinsic
+    def execute(typingctx):
+        def codegen(context, builder, signature, arguments):
+            builder.call(assembly, [])
+            return context.get_dummy_value()
+
+        return types.void(), codegen
+
+    return execute
+
+
+commit_async = _plain("cp.async.commit_group;")
+wait_async_0, wait_async_1, wait_async_2, wait_async_3 = (
+    _plain(f"cp.async.wait_group {pending};") for pending in range(4))

@@ -1,0 +1,148 @@
+"""How each dot runs: on tensor cores, by patches, or the simple way; and whose accumulators stay where that wants them.
+
+    for ... %zero (%k, %acc: f32[128, 128]) {         %acc: fragments, 2 x 2 warps, 128 registers a thread
+      %next = dot %a, %b, %acc                  ->    %a, %b: in shared memory, swizzled
+      yield %next
+    }
+
+An analysis: it reads the tile kernel and changes nothing. A dot qualifies for tensor cores if the target has the
+instruction for its element type and its extents are multiples of 16; a row of an operand, as it is stored, must be a
+power of two. Patches (`tilelang.tiling.patches`) are for any element type, where the result gives each thread several
+rows and several columns. All other dots are written the simple way (`tilelang.tiling.dots`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tilelang.dtypes import BF16, F16, F32
+from tilelang.ir.core import Kernel, Op, Value
+from tilelang.tiling.homes import Uses
+from tilelang.tiling.mma import DEPTH, AccumulatorLayout, Swizzle, arrange_warps
+from tilelang.tiling.patch_layout import WARP, PatchLayout
+from tilelang.tiling.targets import Target
+
+MOST_REGISTERS = 128
+"""Registers of a thread that an accumulator may take, of 255."""
+
+
+DotLayout = AccumulatorLayout | PatchLayout
+
+
+@dataclass(frozen=True)
+class MmaPlan:
+    """A dot on tensor cores. `kind` is that of `mma`; one step along k is 16, with `_k8` two instructions."""
+
+    layout: AccumulatorLayout
+    kind: str
+    depth: int
+
+
+@dataclass
+class DotPlans:
+    """The plans, by `id` of the dot. `swizzles`: how the shared copies of operands are arranged. `carried`: block
+    arguments of loops that are fragments of this layout from trip to trip."""
+
+    products: dict[int, MmaPlan] = field(default_factory=dict)
+    patches: dict[int, PatchLayout] = field(default_factory=dict)
+    swizzles: dict[Value, Swizzle] = field(default_factory=dict)
+    carried: dict[Value, DotLayout] = field(default_factory=dict)
+
+    def layout(self, dot: Op) -> DotLayout | None:
+        """That of a dot's accumulator; None for the linear one."""
+        plan = self.products.get(id(dot))
+        return plan.layout if plan is not None else self.patches.get(id(dot))
+
+
+def plan_dots(kernel: Kernel, target: Target, threads: int) -> DotPlans:
+    """Plans for the dots of a tile kernel that need not be written the simple way."""
+    found = DotPlans()
+    if target.capability is None:
+        return found
+    definitions = {value: op for op in kernel.walk() for value in op.results}
+    dots = [op for op in kernel.walk() if op.name == "dot"]
+    for op in dots:
+        stored = [_stored(v, definitions) for v in op.operands[:2]]
+        plan = _mma_plan(op, target, threads) if all(_is_swizzlable(v, definitions) for v in stored) else None
+        patch = _patch(op, threads // target.warp_size)
+        if plan is not None:
+            found.products[id(op)] = plan
+            found.swizzles.update((v, Swizzle(v.shape[-1])) for v in (*stored, *op.operands[:2]))
+        elif patch is not None:
+            found.patches[id(op)] = patch
+    uses = Uses(kernel)
+    for op in kernel.walk():
+        if op.name == "for":
+            found.carried.update(_carried(op, found, uses))
+    return found
+
+
+def _patch(op: Op, warps: int) -> PatchLayout | None:
+    """Several rows and columns for each thread, or no patch."""
+    shape = op.result.shape
+    if len(shape) != 2 or shape[0] % warps or shape[1] % WARP:
+        return None
+    layout = PatchLayout((shape[0], shape[1]), warps)
+    worthwhile = min(layout.patch) > 1 and layout.registers <= MOST_REGISTERS
+    return layout if worthwhile and op.result.dtype.bits >= 32 else None
+
+
+def _mma_plan(op: Op, target: Target, threads: int) -> MmaPlan | None:
+    a, b, _ = op.operands
+    kind = _kind(op, target)
+    if kind is None or len(op.result.shape) != 2 or a.shape[1] % DEPTH:
+        return None
+    shape = op.result.shape[0], op.result.shape[1]
+    powers = all(_is_power_of_two(extent) for extent in (*b.shape, a.shape[1]))
+    warps = arrange_warps(shape, threads // target.warp_size)
+    if not powers or warps is None:
+        return None
+    layout = AccumulatorLayout(shape, warps)
+    return MmaPlan(layout, kind, a.shape[1]) if layout.registers <= MOST_REGISTERS else None
+
+
+def _kind(op: Op, target: Target) -> str | None:
+    """The `mma` for a dot's element types: before sm_80 only f16, and half as deep."""
+    dtype = op.operands[0].dtype
+    if dtype not in (F16, BF16) or op.result.dtype != F32 or not target.mma or target.capability is None:
+        return None
+    if target.capability >= (8, 0):
+        return dtype.name
+    return "f16_k8" if dtype == F16 else None
+
+
+def _stored(operand: Value, definitions: dict[Value, Op]) -> Value:
+    """The tile that goes to shared memory for an operand: what it is the transpose of, or itself."""
+    op = definitions.get(operand)
+    return op.operands[0] if op is not None and is_transpose(op) else operand
+
+
+def is_transpose(op: Op) -> bool:
+    return op.name == "permute" and op.attrs["axes"] == (1, 0)
+
+
+def _is_swizzlable(tile: Value, definitions: dict[Value, Op]) -> bool:
+    """May its shared copy be arranged in another way? That of a `cat` is written piece by piece."""
+    made_by = definitions.get(tile)
+    return len(tile.shape) == 2 and _is_power_of_two(tile.shape[1]) and tile.shape[1] >= 8 and (
+        made_by is None or made_by.name != "cat")
+
+
+def _carried(loop: Op, plans: DotPlans, uses: Uses) -> dict[Value, DotLayout]:
+    """Carried tiles that a trip only adds a product to: used by one dot of the body, whose result is handed on."""
+    (body,) = loop.blocks
+    handed, found = body.ops[-1], {}
+    for position, argument in enumerate(body.args[1:]):
+        users = uses.of(argument)
+        dot = users[0] if len(users) == 1 else None
+        layout = plans.layout(dot) if dot is not None else None
+        if dot is None or layout is None or argument in dot.operands[:2] or dot not in body.ops:
+            continue
+        if handed.operands[position] == dot.result and handed.operands.count(dot.result) == 1 \
+                and len(uses.of(dot.result)) == 1:
+            found[argument] = layout
+    return found
+
+
+def _is_power_of_two(number: int) -> bool:
+    return number & (number - 1) == 0

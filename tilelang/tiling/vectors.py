@@ -1,0 +1,71 @@
+"""Vectors: where a thread loads or stores 16 bytes at once, its elements are neighbours.
+
+    element    0  1  2  3  4  5  6  7  8  9 10 11 12 13 14 15        4 threads, 2 elements in a row
+    thread     0  0  1  1  2  2  3  3  0  0  1  1  2  2  3  3
+    register   0  1  0  1  0  1  0  1  2  3  2  3  2  3  2  3
+
+An analysis: it reads the tile kernel and changes nothing. All tiles of one size share a layout, so that elementwise ops
+need no exchange: for each size one width is chosen, as large as every access that can be wide allows. It stays 1 for
+the sizes of `dot`s and of reductions along other axes than the last, whose threads are arranged in another way, and
+where most accesses would not gain.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import prod
+
+from tilelang.ir.access import access
+from tilelang.ir.core import Kernel, Op
+from tilelang.memory.axis import AxisAnalysis
+from tilelang.tiling.splits import split
+from tilelang.tiling.targets import Target
+
+
+@dataclass
+class Vectors:
+    """`widths`: size of a tile -> neighbouring elements in a thread, where more than 1. `wide`: the accesses, by
+    `id` of the op, that move as many at once."""
+
+    widths: dict[int, int] = field(default_factory=dict)
+    wide: set[int] = field(default_factory=set)
+
+
+def choose_vectors(kernel: Kernel, target: Target, threads: int) -> Vectors:
+    """The widths of a tile kernel's tiles; none without facts about the launch, or if the target has no vectors."""
+    found = Vectors()
+    if not target.vector_bytes:
+        return found
+    axes, limits = AxisAnalysis(kernel), _limits(kernel)
+    accesses: dict[int, list[tuple[Op, int]]] = {}
+    for op in kernel.walk():
+        if op.name in ("load", "store") and access(op).shape:
+            accesses.setdefault(prod(access(op).shape), []).append((op, axes.width(op, target.vector_bytes)))
+    for size, ops in accesses.items():
+        able = [(op, width) for op, width in ops if width > 1]
+        if len(able) * 2 < len(ops) or not able:
+            continue
+        width = min(width for _, width in able)
+        while width > 1 and (size % (threads * width) or any(limit % width for limit in limits.get(size, ()))):
+            width //= 2
+        if width > 1:
+            found.widths[size] = width
+            found.wide.update(id(op) for op, _ in able)
+    return found
+
+
+def _limits(kernel: Kernel) -> dict[int, list[int]]:
+    """size -> numbers that its width must divide."""
+    limits: dict[int, list[int]] = {}
+    for op in kernel.walk():
+        if op.name == "dot":
+            for value in (*op.operands, op.result):
+                limits.setdefault(prod(value.shape), []).append(1)
+        elif op.name == "reduce" and op.attrs["axes"] and op.result.shape:
+            (operand,) = op.operands
+            pattern = split(operand.shape, op.attrs["axes"], 1)  # type: ignore[arg-type]
+            last = pattern is not None and pattern.inner == 1
+            limits.setdefault(prod(operand.shape), []).append(operand.shape[-1] if last else 1)
+            if not last:
+                limits.setdefault(prod(op.result.shape), []).append(1)
+    return limits
