@@ -258,3 +258,11 @@ def test_a_sink_keeps_each_diagnostic_once_and_warnings_do_not_fail() -> None:
 def test_a_compile_error_reads_as_its_diagnostics() -> None:
     error = CompileError([Diagnostic("E0101", "one"), Diagnostic("E0102", "two")], Source("x"))
     assert str(error) == "error[E0101]: one\nerror[E0102]: two"
+
+
+def test_an_endless_remark_is_shown_without_its_middle() -> None:
+    endless = ", ".join(str(extent) for extent in range(5000))
+    found = Diagnostic("E0309", f"a tile [{endless}]", notes=(f"it is [{endless}]", "short"), help=f"not [{endless}]")
+    lines = render_plain(found).splitlines()
+    assert [len(line) < 830 for line in lines] == [True] * 4
+    assert "1, 2, 3" in lines[0] and " … " in lines[0] and lines[0].endswith("4999]")

@@ -26,7 +26,7 @@ from tilelang.passes import optimize
 from tilelang.semantics.check import check_kernel
 from tilelang.semantics.specialize import Binding, TensorFact, bind, signature
 
-COUNT = int(os.environ.get("TILEC_FUZZ", "160"))
+COUNT = int(os.environ.get("TILEC_FUZZ", "96"))
 """How many programs are run in all."""
 
 SHARDS = 8
@@ -37,7 +37,9 @@ def compiled(program: Program) -> tuple[Kernel, Binding]:
     source, sink = Source(program.text, "fuzz.tile"), Sink()
     front = run(Compilation(source), FRONT)
     kernel = front.module.kernels[0]
-    facts = {name: TensorFact(from_numpy(array.dtype), array.shape) for name, array in program.arguments.items()}
+    facts = {
+        name: TensorFact(from_numpy(array.dtype), array.shape) for name, array in program.arguments.items()
+    }
     binding = bind(signature(front.names, kernel), facts, {}, sink)
     typed = None if binding is None else check_kernel(front.names, kernel, binding, sink)
     if sink.failed:
@@ -45,7 +47,9 @@ def compiled(program: Program) -> tuple[Kernel, Binding]:
     return build(typed), binding
 
 
-def after(program: Program, kernel: Kernel, binding: Binding, batch: int | None = None) -> dict[str, np.ndarray]:
+def after(
+    program: Program, kernel: Kernel, binding: Binding, batch: int | None = None
+) -> dict[str, np.ndarray]:
     """The arguments after a run of tile IR."""
     arguments = {name: array.copy() for name, array in program.arguments.items()}
     interpret(kernel, arguments, binding.dims, (PROGRAMS,), max_steps=100_000, batch=batch)

@@ -90,9 +90,14 @@ class Sink:
     """Collects the diagnostics of one stage, in order of report, each once."""
 
     diagnostics: list[Diagnostic] = field(default_factory=list)
+    _seen: set[Diagnostic] = field(default_factory=set, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self._seen.update(self.diagnostics)
 
     def report(self, diagnostic: Diagnostic) -> None:
-        if diagnostic not in self.diagnostics:
+        if diagnostic not in self._seen:
+            self._seen.add(diagnostic)
             self.diagnostics.append(diagnostic)
 
     def error(self, code: str, title: str, span: Span | None = None, *, label: str = "",

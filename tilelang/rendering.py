@@ -33,6 +33,8 @@ LEAD = 30
 """Columns kept before the mark in a line that is cut."""
 LONGEST_BLOCK = 4
 """A marked span of more lines than this shows its first and last line only."""
+LONGEST_REMARK = 800
+"""Characters that are shown of a title, note or help: a program can make them endless."""
 
 Fragment = tuple[str, str]
 """(style name, text); the style names are the keys of `STYLES`."""
@@ -122,7 +124,12 @@ def _visible(char: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    return printable(" ".join(text.split("\n")).replace("\t", " "))
+    return printable(_shortened(" ".join(text.split("\n"))).replace("\t", " "))
+
+
+def _shortened(line: str) -> str:
+    """A line that quotes something endless, such as a list of a thousand extents, without its middle."""
+    return line if len(line) <= LONGEST_REMARK else f"{line[: LONGEST_REMARK - 100]} … {line[-97:]}"
 
 
 # ------------------------------------------------------------------------------------------------ places
@@ -307,4 +314,4 @@ def _remarks(diagnostic: Diagnostic, width: int, placed: bool) -> Iterator[Line]
 
 
 def _shown(text: str) -> str:
-    return printable(text.replace("\t", " " * TAB_WIDTH))
+    return printable(_shortened(text).replace("\t", " " * TAB_WIDTH))

@@ -307,3 +307,8 @@ def test_signatures_of_scalars_consts_and_inout() -> None:
     assert "BIG = N > 100" in sig.show()
     assert sig.param("n").dims is None
     assert sig.param("n").dtype == I32.name
+
+
+def test_a_signature_of_long_sums_can_be_shown() -> None:
+    checked = check(f"kernel k(out y: f32[N]) grid (N{' + 1' * 1500}) {{ y[0] = 1.0; }}")
+    assert signature(checked.names, checked.names.module.kernels[0]).show().count("+ 1") == 1500

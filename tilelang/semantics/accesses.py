@@ -37,7 +37,7 @@ def check_access(cx: Checker, target: ast.Index, tensor: TensorParam, check: Che
             f"{'index is' if len(items) == 1 else 'indices are'} given",
             target.span,
             notes=(f"the tensor is {tensor.name}: {tensor.dtype}[{dims}]",),
-            help="give one index per axis",
+            help=f"give one index per axis: `{tensor.name}[{', '.join('ijkl'[:rank])}]`",
         )
     indices = gather(lambda item: _index_value(check(cx, item), target.pointwise), items)
     for index in indices:
@@ -90,7 +90,8 @@ def _index_value(index: Typed, pointwise: bool) -> Typed:
             "an index is a scalar or a tile with one axis",
             index.span,
             label=f"this is {article(str(index.type))}",
-            help="to gather elements one by one, write double brackets: `x[[i, j]]`",
+            help="leave the `[:, None]` out: tiles with one axis form all pairs, `x[i, j]`; to gather elements one by "
+            "one, write double brackets: `x[[i, j]]`",
         )
     return index
 
@@ -144,14 +145,17 @@ def check_mask(cx: Checker, mask: ast.Expr | None, shape: tuple[Extent, ...], ch
             mask.span,
             label=f"this is {article(str(value.type))}",
             notes=(f"the access covers {show_shape(shape)}",),
-            help=_axis_help(value.type.shape, shape),
+            help=fitting_help("mask", value.type.shape, shape),
         )
     return value
 
 
-def _axis_help(shape: tuple[Extent, ...], target: tuple[Extent, ...]) -> str:
+def fitting_help(name: str, shape: tuple[Extent, ...], target: tuple[Extent, ...]) -> str:
+    """What would bring a value of `shape` into `target`, if something simple would."""
     if len(shape) == 1 and len(target) == 2 and shape[0] == target[0]:
-        return "add an axis: `mask[:, None]`"
+        return f"add an axis: `{name}[:, None]`"
+    if len(shape) == 2 and shape[::-1] == target:
+        return f"turn it: `transpose({name})`"
     return ""
 
 

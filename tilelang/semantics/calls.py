@@ -79,7 +79,7 @@ def match_arguments(builtin: Builtin, call: ast.Call) -> list[Given]:
     for keyword in call.keywords:
         name = keyword.name.text
         if name not in by_name:
-            near = nearest(name, by_name)
+            near = "axis" if name in ("dim", "axes", "dims") and "axis" in by_name else nearest(name, by_name)
             raise mistake(
                 "E0318",
                 f"`{builtin.name}` has no argument `{name}`",
@@ -108,6 +108,14 @@ def _most_positional(builtin: Builtin) -> int:
 def _too_many(builtin: Builtin, call: ast.Call) -> Mistake:
     most, given = _most_positional(builtin), len(call.args)
     helps = f"write it as {builtin.show()}"
+    named = next((p for p in builtin.parameters if p.keyword_only), None)
+    if named is not None and given == most + 1:
+        before = "".join(f"{parameter.name}, " for parameter in builtin.parameters[:most])
+        helps = f"name the last one: `{builtin.name}({before}{named.name}=...)`"
+    elif builtin.name == "print":
+        helps = "print one value at a time"
+    elif builtin.name == "reshape":
+        helps = "put the extents in square brackets: `reshape(v, [M, N])`"
     if builtin.name in ("max", "min"):
         two = f"`{builtin.name}imum(a, b)`"
         helps = f"`{builtin.name}` reduces one tile; for the larger or smaller of two, write {two}"

@@ -7,7 +7,7 @@ from typing import Any
 
 from tilelang.diagnostics import InternalError
 from tilelang.dtypes import BOOL, I64
-from tilelang.semantics.accesses import check_access, check_mask, check_indexed_tile, check_view, tensor_of
+from tilelang.semantics.accesses import check_access, check_indexed_tile, check_mask, check_view, tensor_of
 from tilelang.semantics.broadcasting import broadcasts_to
 from tilelang.semantics.constants import NAMED
 from tilelang.semantics.context import Checker

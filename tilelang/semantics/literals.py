@@ -90,8 +90,15 @@ def coerce(value: Typed, dtype: DType, what: str) -> Typed:
         value.span,
         label=f"this is {article(str(value.type))}",
         notes=(_why(value.type.dtype, dtype),),
-        help=f"convert it: `... as {dtype}`",
+        help=_conversion_help(value.type.dtype, dtype, what),
     )
+
+
+def _conversion_help(source: DType, target: DType, what: str) -> str:
+    help = f"convert it: `... as {target}`"
+    if what.startswith("the variable") and wider(source, target) == source:
+        return f"declare the variable with {source}, as in `zeros([...], {source})`; or {help}"
+    return help
 
 
 def article(noun: str) -> str:

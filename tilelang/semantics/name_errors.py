@@ -87,6 +87,22 @@ class Elsewhere:
     ended: Definition | None = None
     later: Span | None = None
     header: Definition | None = None
+    top: str = ""
+    """Where the name is used, if not in a body: in a "const" or in the "header" of a kernel."""
+
+
+_DECLARE = {
+    "": "declare it first: `let {} = ...;`",
+    "header": "name an extent of a tensor so, `x: f32[{}]`, or make it a meta, `[{} = 64]`",
+    "const": "a constant is made of numbers and other constants; extents are known in kernels only",
+}
+_COMPILER_METAS = {"num_warps": "warps", "num_stages": "stages", "n_warps": "warps", "pipeline": "stages"}
+
+
+def unused_meta_help(name: str) -> str:
+    """A meta that nobody reads may be one that the compiler would read under another name."""
+    meant = _COMPILER_METAS.get(name.lower())
+    return f"call it `{meant}`: that one the compiler reads" if meant else "remove it"
 
 
 def unknown_value(name: ast.Name | ast.Ident, visible: Iterable[str], elsewhere: Elsewhere, sink: Sink) -> str | None:
@@ -100,20 +116,27 @@ def unknown_value(name: ast.Name | ast.Ident, visible: Iterable[str], elsewhere:
     elif elsewhere.header is not None:
         others = (Label(elsewhere.header.span, f"this {elsewhere.header.role} belongs to a kernel"),)
         help = f"a fn sees its parameters and `const`s: add a parameter `{text}` and pass it"
+        if elsewhere.header.role is Role.TENSOR:
+            help = "tensors stay in the kernel: read there and pass the tile, return the result and store it there"
         _unknown(name, sink, others=others, help=help)
     elif text in DTYPES or text in DTYPE_NAMES:
         help = f"to convert a value, write `value as {DTYPE_NAMES.get(text, text)}`"
         sink.error("E0211", f"the element type `{text}` is not a value", name.span, help=help)
     elif text in BUILTINS:
-        _unknown(name, sink, help=f"`{text}` is a built-in function: call it, `{BUILTINS[text].show()}`")
+        _unknown(name, sink, help=f"`{text}` is a built-in function: call it, `{_call(text)}`")
     elif text in VALUE_HELP:
         _unknown(name, sink, help=VALUE_HELP[text])
     else:
         near = nearest(text, visible)
-        help = f"did you mean `{near}`?" if near else f"declare it first: `let {text} = ...;`"
+        help = f"did you mean `{near}`?" if near else _DECLARE[elsewhere.top].replace("{}", text)
         _unknown(name, sink, help=help)
         return near
     return None
+
+
+def _call(name: str) -> str:
+    """How a built-in is called, with the first axis where there is one."""
+    return BUILTINS[name].show().replace("(axis=)", "(0)")
 
 
 def _unknown(

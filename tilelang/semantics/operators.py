@@ -161,7 +161,9 @@ def check_operator(op: str, dtype: DType, span: Span) -> None:
     """E0304 unless the arithmetic or bitwise operator is defined for the element type."""
     if op in BITWISE:
         if dtype.is_float:
-            raise mistake("E0304", f"`{op}` does not work on {dtype}", span, help="convert to an integer with `as i32`")
+            helps = "convert to an integer with `as i32`"
+            helps = "for a power write `pow(a, b)`; bits are those of integers: `as i32`" if op == "^" else helps
+            raise mistake("E0304", f"`{op}` does not work on {dtype}", span, help=helps)
     elif dtype.is_bool:
         raise mistake(
             "E0304",
@@ -217,7 +219,8 @@ def _shift(cx: Checker, op: str, left: Typed, right: Typed, span: Span) -> Typed
         left = adapt(left, right.type.dtype)
     for value in (left, right):
         if not isinstance(value, Literal) and not value.type.dtype.is_integer:
-            raise mistake("E0304", f"`{op}` is for integers, and this is {value.type.dtype}", value.span)
+            title = f"`{op}` is for integers, and this is {value.type.dtype}"
+            raise mistake("E0304", title, value.span, help="to scale by a power of two, multiply: `x * exp2(n)`")
     right = coerce(right, left.type.dtype, f"the amount of `{op}`")
     return elementwise(cx, SHIFTS[op], (left, right), left.type.dtype, ADJUSTED.format(op), span)
 
@@ -246,5 +249,6 @@ def check_unary(cx: Checker, op: str, operand: Typed, span: Span) -> Typed:
             help="write `not`" if op == "~" else "convert with `as i32`",
         )
     if op == "~" and not dtype.is_integer:
-        raise mistake("E0304", f"`~` is for integers, and this is {dtype}", span)
+        title = f"`~` is for integers, and this is {dtype}"
+        raise mistake("E0304", title, span, help="to change the sign write `-x`; for the bits of an integer, `as i32`")
     return Elementwise("neg" if op == "-" else "invert", (operand,), type=operand.type, span=span)

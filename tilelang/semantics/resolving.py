@@ -49,6 +49,7 @@ class Resolver:
         self._ended: dict[str, Definition] = {}
         self._header = {d.name: d for kernel in module.kernels for d in _header(kernel)}
         self._fn: str | None = None
+        self._top = "const"  # what is being resolved, if not a body
         self._body = ast.Block(())
 
     # --- scopes ------------------------------------------------------------------------------------
@@ -92,13 +93,13 @@ class Resolver:
                 f"the meta `{name}` is never used",
                 definition.span,
                 notes=("every choice of it would be compiled and tuned for nothing",),
-                help="remove it",
+                help=name_errors.unused_meta_help(name),
             )
 
     # --- top level ---------------------------------------------------------------------------------
 
     def fn(self, fn: ast.FnDef) -> None:
-        self._fn, self._ended, self._body = fn.name.text, {}, fn.body
+        self._fn, self._ended, self._body, self._top = fn.name.text, {}, fn.body, ""
         self.scopes.append(Scope())
         for param in fn.params:
             self.declare(Role.FN_PARAM, param.name)
@@ -110,7 +111,7 @@ class Resolver:
 
     def kernel(self, kernel: ast.KernelDef) -> None:
         """Dims are visible in metas, metas in later ones, and both in all that follows."""
-        self._ended, self._body = {}, kernel.body
+        self._ended, self._body, self._top = {}, kernel.body, "header"
         self.scopes.append(Scope())
         self._declare_dims(kernel)
         self._metas(kernel)
@@ -120,6 +121,7 @@ class Resolver:
             self._param_dims(param)
         for extent in kernel.grid:
             self.expr(extent)
+        self._top = ""
         self.block(kernel.body)
         self._leave_scope()
 
@@ -254,6 +256,7 @@ class Resolver:
             self._ended.get(text),
             self.later.get(text) or self._declared_after(name),
             self._header.get(text) if self._fn is not None else None,
+            self._top,
         )
         visible = [n for scope in self.scopes for n in scope.names]
         near = name_errors.unknown_value(name, visible, elsewhere, self.sink)

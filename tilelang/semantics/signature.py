@@ -10,6 +10,7 @@ from tilelang.semantics.constants import Value
 from tilelang.semantics.names import Names
 from tilelang.semantics.spaces import Space, show, spaces
 from tilelang.syntax import ast
+from tilelang.syntax.limits import deep_trees
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,11 @@ class Signature:
 
 def signature(names: Names, kernel: ast.KernelDef) -> Signature:
     """The signature of a kernel. Choices that make no sense are left out; `check` reports them."""
+    with deep_trees():
+        return _signature(names, kernel)
+
+
+def _signature(names: Names, kernel: ast.KernelDef) -> Signature:
     found = spaces(names, kernel)
     metas = tuple(
         MetaInfo(s.name, s.choices, text(m.default) if m.default is not None else "", s.span)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilelang.diagnostics import Label
-from tilelang.semantics.accesses import check_access, check_mask, tensor_of
+from tilelang.semantics.accesses import check_access, check_mask, fitting_help, tensor_of
 from tilelang.semantics.broadcasting import broadcasts_to
 from tilelang.semantics.builtins.declare import Access
 from tilelang.semantics.calls import require_inout
@@ -66,6 +66,7 @@ def _stored(cx: Checker, stmt: ast.Store, tensor: TensorParam, access: Access, v
             stmt.value.span,
             label=f"this is {article(str(value.type))}",
             notes=(f"the store covers {TileType(tensor.dtype, access.shape)}",),
+            help=fitting_help("v", value.type.shape, access.shape),
         )
     return [*before, Store(tensor.name, access.indices, value, access.pointwise, access.mask, span=stmt.span)]
 

@@ -170,12 +170,10 @@ class ExpressionRules(Transformer_NonRecursive):
         if not isinstance(base, ast.Name):
             if items and not any(isinstance(i, ast.Expr) for i in items):
                 return ast.View(self.settled(base), tuple(items), span=span)
-            self.sink.error(
-                "E0116",
-                "only a tensor can be indexed, and only by its name",
-                base.span,
-                help="give the value a name first: `let t = ...;`; `:` and `None` may follow any value",
-            )
+            help_ = "give the value a name first: `let t = ...;`; `:` and `None` may follow any value"
+            if isinstance(base, ast.Index):
+                help_ = "put all indices in one pair of brackets, `x[i, j]`; only `[:, None]` may follow a read"
+            self.sink.error("E0116", "only a tensor can be indexed, and only by its name", base.span, help=help_)
             base = ast.Name("_", span=base.span)
         if not items:
             self.sink.error(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tilelang.diagnostics import Diagnostic
+from tilelang.syntax.header_habits import HEADER_HABITS, LAST_HABITS
 from tilelang.syntax.mistakes import (
     ASSIGNMENTS,
     ITEM_STARTERS,
@@ -32,7 +33,11 @@ _FOREIGN_WORDS = {
     "mut": "write `var` for a variable that changes", "lambda": "write a `fn` at the top level",
     "int": "write `let name = value;`, with `as i32` for the type",
     "float": "write `let name = value;`, with `as f32` for the type",
+    "double": "write `let name = value;`, with `as f64` for the type",
     "auto": "write `let name = value;`",
+    "do": "write `while condition { ... }`",
+    "shared": "the compiler decides where a tile lives: `let s = zeros([64], f32);`",
+    "__shared__": "the compiler decides where a tile lives: `let s = zeros([64], f32);`",
     "struct": "there are scalars and tiles only", "class": "there are scalars and tiles only",
 }  # fmt: skip
 
@@ -72,7 +77,8 @@ def _typed_declaration(m: Mistake) -> Diagnostic | None:
 
 def _annotated_let(m: Mistake) -> Diagnostic | None:
     """`let x: f32 = 1.0;`"""
-    if m.token.text == ":" and m.text(-2) in ("let", "var", ","):
+    in_brackets = m.opener is not None and m.opener.text != "{"
+    if m.token.text == ":" and m.text(-2) in ("let", "var", ",") and not in_brackets:
         return _habit(
             m,
             "a variable has the type of its value and takes no annotation",
@@ -96,7 +102,13 @@ def _slice(m: Mistake) -> Diagnostic | None:
 
 
 def _equals(m: Mistake) -> Diagnostic | None:
-    """`if a = b {` and `let a == b;`"""
+    """`if a = b {`, `let a == b;`, `let a = b = c;`, and `return` without its `;`"""
+    if m.token.text in ASSIGNMENTS and "PLUS" in m.expected and "SEMICOLON" in m.expected:
+        earlier = m.statement()
+        if "return" in earlier:
+            return expected_but_found(m, "a `return` without a value ends in `;`")
+        if ASSIGNMENTS.intersection(earlier):
+            return expected_but_found(m, "one statement gives one value: end it with `;` and write another")
     if m.token.text == "=" and "PLUS" in m.expected:
         return expected_but_found(m, "to compare, write `==`")
     if m.token.text == "==" and "EQUAL" in m.expected:
@@ -112,7 +124,11 @@ def _ternary(m: Mistake) -> Diagnostic | None:
 
 
 def _tuple(m: Mistake) -> Diagnostic | None:
-    """`let p = (1, 2);`"""
+    """`let p = (1, 2);`, `let (a, b) = f(x);`, `a, b = c, d;`"""
+    if m.token.text == "(" and m.text(-1) in ("let", "var", "for"):
+        return expected_but_found(m, f"leave the parentheses away: `{m.text(-1)} {m.text(1)}, ...`")
+    if m.token.text == "," and "SEMICOLON" in m.expected and "PLUS" in m.expected:
+        return expected_but_found(m, "one value stands here: write a statement for each, ending in `;`")
     if m.token.text == "," and m.opener is not None and m.opener.text == "(" and "RPAR" in m.expected:
         return expected_but_found(
             m, "there are no tuples: write `let a, b = f(x);` for several values, `[a, b]` for a shape"
@@ -155,6 +171,41 @@ def _prefix(m: Mistake) -> Diagnostic | None:
     return None
 
 
+_CAST_NAMES = ("bool", "int", "long", "float", "double", "half", "char", "unsigned", "i32", "i64", "f16", "f32", "f64")
+_CASTS = {"int": "i32", "long": "i64", "float": "f32", "double": "f64", "half": "f16", "char": "i8", "unsigned": "u32"}
+
+
+def _c_cast(m: Mistake) -> Diagnostic | None:
+    """`(float)x`"""
+    if [m.text(-3), m.text(-1)] == ["(", ")"] and m.text(-2) in _CAST_NAMES and m.token.text not in (";", ")"):
+        return expected_but_found(m, f"convert with `as`: `{m.token.text} as {_CASTS.get(m.text(-2), m.text(-2))}`")
+    return None
+
+
+def _python_words(m: Mistake) -> Diagnostic | None:
+    """`where(c, a, b)`, `f"..."`, `a is b`, an `else` without its `if`, `fn(a) { ... }` as a value."""
+    text, starts = m.token.text, "MINUS" in m.expected and "INT" in m.expected
+    if text == "where" and starts:
+        return expected_but_found(m, "to choose between values write `select(condition, a, b)`")
+    if m.token.kind == "string" and m.text(-1) in ("f", "r", "b"):
+        return expected_but_found(m, 'a string takes no prefix: `print("text", value)`')
+    if text == "is" and "PLUS" in m.expected:
+        return expected_but_found(m, "to compare, write `==`")
+    if text == "else" and "LET" in m.expected:
+        return expected_but_found(m, "an `else` stands right behind the `}` of an `if`")
+    if text == "fn" and starts and "LET" not in m.expected:
+        return expected_but_found(m, "a `fn` is declared at the top level, with a name, and called by it")
+    return None
+
+
+def _braceless(m: Mistake) -> Diagnostic | None:
+    """`if (c) y[0] = 1.0;`, `fn f(x) return x;`, `kernel k() grid (1);`"""
+    after_grid = m.expected == {"LBRACE"} and m.token.text == ";"
+    if "LBRACE" in m.expected and (after_grid or m.token.kind in ("name", "keyword")):
+        return expected_but_found(m, "a body stands in braces, even one statement: `{ ... }`")
+    return None
+
+
 def _empty_statement(m: Mistake) -> Diagnostic | None:
     if m.token.text == ";" and m.text(-1) in (";", "}", "{", ""):
         return Diagnostic(
@@ -170,7 +221,8 @@ def _reserved(m: Mistake) -> Diagnostic | None:
     """`let in = 3;`, `kernel grid(...)`, a parameter called `out`."""
     expects_name = "NAME" in m.expected and "INT" not in m.expected
     token = m.token
-    if token.kind == "keyword" and expects_name and token.text not in (*ITEM_STARTERS, *STATEMENT_STARTERS):
+    begins = token.text in (*ITEM_STARTERS, *STATEMENT_STARTERS) and m.text(1) not in ASSIGNMENTS
+    if token.kind == "keyword" and expects_name and not begins:
         return Diagnostic(
             "E0114", f"`{token.text}` is a keyword, not a name", token.span, help="choose another name"
         )
@@ -245,12 +297,18 @@ def _between(m: Mistake) -> Diagnostic | None:
     if m.token.kind in ("name", "int", "float", "string") and "PLUS" in m.expected:
         inside = m.opener is not None and m.opener.text != "{"
         return expected_but_found(
-            m, "put a `,` or an operator between the two" if inside else "put an operator between the two"
+            m,
+            "put a `,` or an operator between the two"
+            if inside
+            else "end the statement before it with `;`, or put an operator between the two",
         )
     return None
 
 
 _HABITS: tuple[Callable[[Mistake], Diagnostic | None], ...] = (
+    *HEADER_HABITS,
+    _c_cast,
+    _python_words,
     _foreign_word,
     _typed_declaration,
     _annotated_let,
@@ -269,7 +327,9 @@ _HABITS: tuple[Callable[[Mistake], Diagnostic | None], ...] = (
     _missing_grid,
     _after_last_brace,
     _call_of_call,
+    _braceless,
     _between,
+    *LAST_HABITS,
 )
 
 

@@ -42,9 +42,8 @@ FOREIGN_OPERATORS = {
 }
 
 _STRAY = {
-    ".": "there are no attributes or methods: call a function, `f(x)`",
     "?": "write `select(condition, a, b)` or an `if`",
-    "@": "for a matrix product write `dot(a, b)`",
+    "@": "for a matrix product write `dot(a, b)`; a kernel takes no decorator",
     "\\": "a statement may go on to the next line without any mark",
     "`": "delete it",
     "$": "names have letters, digits and `_` only",
@@ -157,8 +156,8 @@ def _number(text: str, span: Span, sink: Sink) -> tuple[str, str]:
         help_ = "a range of a loop is `range(lo, hi)`, a tile of indices is `lo +: length`"
     elif "__" in text or text.endswith("_"):
         help_ = "a `_` stands between two digits"
-    elif re.fullmatch(r"[0-9.]+[fFuUlLij][0-9]*", text):
-        help_ = "a number has no suffix: write `(1 as f32)` to give it a type"
+    elif suffix := re.fullmatch(r"([0-9._]+([eE][+-]?[0-9]+)?)_?([fFdDuUlLij]+[0-9]*)", text):
+        help_ = f"a number has no suffix, it takes the type of what it meets: write `{suffix.group(1)}`"
     sink.error("E0004", f"malformed number `{_short(text)}`", span, help=help_)
     return ("float", "0.0") if "." in text else ("int", "0")
 

@@ -14,8 +14,9 @@ from pathlib import Path
 
 import lark
 
-from tilelang.diagnostics import Sink, Source, Span
+from tilelang.diagnostics import NOWHERE, Sink, Source, Span
 from tilelang.syntax import lexemes
+from tilelang.syntax.dots import report_dot
 from tilelang.syntax.grammar import load_grammar
 from tilelang.syntax.limits import MAX_ERRORS, MAX_FILE_BYTES, MAX_TOKENS
 
@@ -68,7 +69,8 @@ def read_source(origin: Path | str | bytes, name: str, sink: Sink) -> Source:
 
 
 def _report_file_size(sink: Sink) -> None:
-    sink.error("E0012", f"the file has more than {MAX_FILE_BYTES} bytes", help="split it into several files")
+    title = f"the file has more than {MAX_FILE_BYTES} bytes"
+    sink.error("E0012", title, NOWHERE, help="split it into several files")
 
 
 def lex(source: Source, sink: Sink, *, keep_comments: bool = False) -> list[Token]:
@@ -83,7 +85,7 @@ def lex(source: Source, sink: Sink, *, keep_comments: bool = False) -> list[Toke
     tokens: list[Token] = []
     errors_before = len(sink.diagnostics)
     for raw in _raw_tokens(source.text, keep_comments):
-        mended = _checked(raw, sink)
+        mended = _checked(raw, source, sink)
         if mended is not None:
             tokens.append(mended)
         if len(tokens) > MAX_TOKENS:
@@ -115,11 +117,14 @@ def _report_unprintable(source: Source, sink: Sink) -> None:
         )
 
 
-def _checked(raw: lark.Token, sink: Sink) -> Token | None:
+def _checked(raw: lark.Token, source: Source, sink: Sink) -> Token | None:
     """The token for what Lark found, mended if it was malformed; None if there is nothing to keep."""
     start = raw.start_pos or 0
     span = Span(start, start + len(raw))
     if raw.type == "BLANKS":
+        return None
+    if raw == "." and raw.type == "BAD_CHARACTER":
+        report_dot(source, span, sink, f"{lexemes.describe_character('.')} is not allowed here")
         return None
     if raw.type in lexemes.REPAIRS:
         mended = lexemes.REPAIRS[raw.type](str(raw), span, sink)

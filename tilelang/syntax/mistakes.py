@@ -35,6 +35,13 @@ class Mistake:
         index = self.at + offset
         return self.tokens[index].text if 0 <= index < len(self.tokens) else ""
 
+    def statement(self) -> list[str]:
+        """The texts of the tokens of this statement that stand before the wrong one."""
+        start = self.at
+        while start > 0 and self.tokens[start - 1].text not in (";", "{", "}"):
+            start -= 1
+        return [token.text for token in self.tokens[start : self.at]]
+
 
 def missing_semicolon(previous: Token) -> Diagnostic:
     return Diagnostic(

@@ -66,7 +66,7 @@ def _parse_tree(source: Source, sink: Sink) -> lark.Tree[lark.Token]:
 def _without_echoes(diagnostics: list[Diagnostic], source: Source) -> list[Diagnostic]:
     """Drop messages about grammar (E01xx) on lines where a token was malformed (E00xx): they only echo it.
 
-    The rest in the order of the text.
+    The rest in the order of the text, the first `MAX_ERRORS` of them.
     """
     malformed = {source.position(d.span.start)[0] for d in diagnostics if d.span and d.code.startswith("E00")}
     kept = [
@@ -74,7 +74,12 @@ def _without_echoes(diagnostics: list[Diagnostic], source: Source) -> list[Diagn
         for d in diagnostics
         if d.code.startswith("E00") or not d.span or source.position(d.span.start)[0] not in malformed
     ]
-    return sorted(kept, key=lambda d: d.span.start if d.span else 0)
+    kept.sort(key=lambda d: d.span.start if d.span else 0)
+    if len(kept) > MAX_ERRORS:
+        last = kept[MAX_ERRORS - 1]
+        more = f"this is mistake number {MAX_ERRORS}: {len(kept) - MAX_ERRORS} more are not shown"
+        kept[MAX_ERRORS - 1 :] = [replace(last, notes=(*last.notes, more))]
+    return kept
 
 
 class Parser:
@@ -146,7 +151,8 @@ class Parser:
         mistake = self._mistake(brackets)
         self._report(explain(mistake))
         in_list = mistake.opener is not None and not (mistake.opener.text == "{" and mistake.in_block)
-        if in_list and "COMMA" in mistake.expected and token.kind in ("name", "int", "float", "string"):
+        between = token.kind in ("name", "int", "float", "string") or token.text in ("out", "inout")
+        if in_list and "COMMA" in mistake.expected and between:
             self._feed(_virtual(",", self.tokens[self.at - 1]))  # `f(a b)`
         else:
             self._panic(brackets)
@@ -174,7 +180,8 @@ class Parser:
         if self.at == 0:
             return False
         previous = self.tokens[self.at - 1]
-        ends_statement = token.text == "}" or self._starts_line() or token.text in ("let", "var", "return")
+        begins = ("let", "var", "return", *ITEM_STARTERS)
+        ends_statement = token.text == "}" or self._starts_line() or token.text in begins
         if ends_statement and self.machine.accepts("SEMICOLON"):
             self._report(missing_semicolon(previous))
             self._feed(_virtual(";", previous))
@@ -182,9 +189,29 @@ class Parser:
         if token.text != ":" and self.machine.accepts("LBRACE") and self._body_begins():
             self._report(explain(self._mistake(brackets)))
             self._feed(_virtual("{", previous))
-            self.at += token.text == ";"
+            self._one_statement_body()
             return True
         return bool(brackets) and self._insert_closer(token, brackets, previous)
+
+    def _one_statement_body(self) -> None:
+        """A body that began without `{`: if there is no `}` for it either, it ends with its first statement."""
+        braces = [t.text for t in self.tokens[self.at :]]
+        open_blocks = sum(bracket.text == "{" for bracket in self.machine.open_brackets())
+        if braces.count("}") - braces.count("{") >= open_blocks:
+            self.at += self.tokens[self.at].text == ";"
+            return
+        while self.tokens[self.at].text != ";" and self.machine.accepts(terminal(self.tokens[self.at])):
+            if self.depth > MAX_NESTING:
+                return
+            self._feed(self.tokens[self.at])
+            self.at += 1
+        if self.tokens[self.at].text != ";":
+            return  # another mistake, for the usual recovery
+        if self.machine.accepts("SEMICOLON"):
+            self._feed(self.tokens[self.at])
+        self.at += 1
+        if self.machine.accepts("RBRACE"):
+            self._feed(_virtual("}", self.tokens[self.at - 1]))
 
     def _body_begins(self) -> bool:
         """Does the body seem to begin here, without its `{`? If there is a `{` further on, it does not."""
@@ -212,7 +239,9 @@ class Parser:
             return token.text in ITEM_STARTERS and self._column(token) == 1
         if token.text in STATEMENT_STARTERS:
             return self._starts_line()
-        return token.text in (";", "{", "grid", *CLOSERS, *ITEM_STARTERS)
+        if token.text in ITEM_STARTERS:
+            return self._starts_line()
+        return token.text in (";", "{", "grid", *CLOSERS)
 
     def _skip_stray(self, token: Token, brackets: list[Token]) -> bool:
         """Rule 2. True if `token` was skipped."""
@@ -226,6 +255,8 @@ class Parser:
             stray or self.at == 0 or self.tokens[self.at - 1].text in (";", "}", "{")
         ):
             self._report(explain(self._mistake(brackets)))
+            if not self._in_block() and self.machine.accepts("COMMA"):
+                self._feed(_virtual(",", self.tokens[self.at]))  # `k(x: f32[N]; y: f32[N])`
         else:
             return False
         self.at += 1

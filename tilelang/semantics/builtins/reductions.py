@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 def one_axis(args: Arguments, axis: int, rank: int) -> int:
     """The axis counted from the front; E0320 if the tile has no such axis."""
     if not -rank <= axis < rank:
-        has = "a scalar has no axes" if rank == 0 else f"the axes are 0 to {rank - 1}, or -{rank} to -1 from the end"
+        has = f"the axes are 0 to {rank - 1}, or -{rank} to -1 from the end"
+        if rank < 2:
+            has = "the tile has one axis, numbered 0" if rank == 1 else "a scalar has no axes"
         raise mistake("E0320", f"there is no axis {axis}", args.span_of("axis"), notes=(has,))
     return axis % rank
 
@@ -61,14 +63,12 @@ def reduce(cx: Checker, args: Arguments) -> Typed:
                 label=f"this is {article(str(value.type))}",
                 help=f"compare first: `{kind}(v != 0)`",
             )
-    elif dtype.is_bool and kind != "sum":
+    elif dtype.is_bool and kind not in ("sum", "prod"):
         raise mistake(
             "E0319",
             f"`{kind}` does not work on bool",
             args.span_of("v"),
-            help={"max": "write `any(v)`", "min": "write `all(v)`", "prod": "write `all(v)`"}.get(
-                kind, "convert it: `v as i32`"
-            ),
+            help={"max": "write `any(v)`", "min": "write `all(v)`"}.get(kind, "convert it: `v as i32`"),
         )
     axes = normal_axes(args, value.type.rank)
     shape = reduced_shape(value.type.shape, axes, args.flag("keepdims"))
@@ -92,7 +92,7 @@ def scan(cx: Checker, args: Arguments) -> Typed:
     kind = args.function.removeprefix("cum")
     value = settle(args.value("v"))
     dtype = value.type.dtype
-    if dtype.is_bool and kind != "sum":
+    if dtype.is_bool and kind not in ("sum", "prod"):
         raise mistake(
             "E0319",
             f"`{args.function}` does not work on bool",

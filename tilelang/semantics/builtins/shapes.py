@@ -149,6 +149,7 @@ def cat(cx: Checker, args: Arguments) -> Typed:
                     f"the first is {article(str(values[0].type))}, this one {article(str(value.type))}",
                     f"they are joined along axis {axis}",
                 ),
+                help="name the axis: `cat([a, b], axis=1)`" if rank > 1 and "axis" not in args else "",
             )
         joined = joined + value.type.shape[axis]
     shape = (*values[0].type.shape[:axis], joined, *values[0].type.shape[axis + 1 :])
