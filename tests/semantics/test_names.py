@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from tests.semantics.helpers import check, check_body
@@ -163,3 +165,19 @@ HELP = [
 def test_help_offers_what_would_mend_it(body: str, help: str) -> None:
     checked = check_body(body)
     assert any(help in d.help for d in checked.diagnostics), [(d.title, d.help) for d in checked.diagnostics]
+
+
+def test_a_hundred_warnings_hide_no_error() -> None:
+    unused = "".join(f"let v{k} = x[{k}];\n" for k in range(150))
+    found = check_body(unused + "y[0] = missing;").codes
+    assert found.count("W0101") == 100
+    assert [code for code in found if code.startswith("E")] == ["E0201"]
+    first = f"kernel first(x: f32[N]) grid (1) {{ {unused} }}\n"
+    assert "E0201" in check_body("y[0] = missing;", before=first).codes
+
+
+def test_errors_are_limited_and_cheap_beyond_the_limit() -> None:
+    many = "".join(f"y[0] = z{k};\n" for k in range(3000))
+    start = time.process_time()
+    assert check_body(many).codes == ["E0201"] * 100
+    assert time.process_time() - start < 10

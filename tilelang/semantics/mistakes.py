@@ -26,11 +26,25 @@ class Mistake(Exception):
 
 
 class LimitedSink(Sink):
-    """Keeps the first errors and warnings, `MAX_ERRORS` in all; later ones are rarely read."""
+    """Keeps the first `MAX_ERRORS` errors and as many warnings; later ones are rarely read.
+
+    They are counted apart: a hundred warnings must not hide an error, or the stage would seem to have passed.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._left = {True: MAX_ERRORS, False: MAX_ERRORS}
+
+    @property
+    def full(self) -> bool:
+        """True once no more errors are kept: then the work of wording one can be saved."""
+        return self._left[True] == 0
 
     def report(self, diagnostic: Diagnostic) -> None:
-        if len(self.diagnostics) < MAX_ERRORS:
+        before = len(self.diagnostics)
+        if self._left[diagnostic.is_error]:
             super().report(diagnostic)
+            self._left[diagnostic.is_error] -= len(self.diagnostics) - before
 
 
 def mistake(

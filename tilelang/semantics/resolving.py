@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tilelang.diagnostics import NOWHERE, Sink, Span
+from tilelang.diagnostics import NOWHERE, Span
 from tilelang.dtypes import DTYPES
 from tilelang.semantics import name_errors
 from tilelang.semantics.builtins import BUILTINS
 from tilelang.semantics.constants import NAMED
 from tilelang.semantics.definitions import Definition, Role
+from tilelang.semantics.mistakes import LimitedSink
 from tilelang.semantics.walking import declarations, dtype_argument, walk
 from tilelang.syntax import ast
 
@@ -34,7 +35,7 @@ def look_up(scopes: Sequence[Scope], name: str) -> Definition | None:
 class Resolver:
     """Walks a module once, with a stack of scopes."""
 
-    def __init__(self, module: ast.Module, sink: Sink):
+    def __init__(self, module: ast.Module, sink: LimitedSink):
         self.sink = sink
         self.fns = {f.name.text: f for f in module.fns}
         self.kernels = {k.name.text for k in module.kernels}
@@ -155,15 +156,15 @@ class Resolver:
         self.later = {m.name.text: m.name.span for m in kernel.metas}
         for meta in kernel.metas:
             values = [*meta.choices, *([meta.default] if meta.default is not None else [])]
+            among_dtypes = any(isinstance(c, ast.Name) and c.text in DTYPES for c in meta.choices)
             for value in values:
                 if not (isinstance(value, ast.Name) and value.text in DTYPES):
-                    self._meta_value(value, meta)
+                    self._meta_value(value, among_dtypes)
             self.later.pop(meta.name.text, None)
             self.declare(Role.META, meta.name)
         self.later = {}
 
-    def _meta_value(self, value: ast.Expr, meta: ast.Meta) -> None:
-        among_dtypes = any(isinstance(c, ast.Name) and c.text in DTYPES for c in meta.choices)
+    def _meta_value(self, value: ast.Expr, among_dtypes: bool) -> None:
         if isinstance(value, ast.Name) and among_dtypes and self.look_up(value.text) is None:
             name_errors.unknown_dtype(value, (), False, self.sink)
         else:
@@ -251,6 +252,8 @@ class Resolver:
             self._unknown(name)
 
     def _unknown(self, name: ast.Name | ast.Ident) -> None:
+        if self.sink.full:
+            return
         text = name.text
         elsewhere = name_errors.Elsewhere(
             self._ended.get(text),
