@@ -37,12 +37,13 @@ LENGTH = struct.Struct("<Q")
 
 def run(cuda_source: str, thread_kernel: Kernel, args: Mapping[str, object], dims: Mapping[str, int],
         grid: Sequence[int], *, log: np.ndarray | None = None, seconds: float | None = None,
-        backwards: bool = False) -> np.ndarray:
+        backwards: bool = False, stock: bool = False) -> np.ndarray:
     """Run every program of `grid`; `out` and `inout` arrays are updated in place. Returns the log.
 
     `args` holds arrays and numbers by parameter name. `log` is one of `tilelang.runtime.log.new_log`. Between two
     barriers the threads of a block run one after the other, `backwards` from the last to the first: a kernel that
-    gives different results then lacks a barrier.
+    gives different results then lacks a barrier. `stock`: they compete instead, as numba's simulator lets them,
+    which is slower; it is there to be measured.
 
     Raises:
         CompileError: E0622, too many programs; E0640, it took more than `seconds` (by default what the environment
@@ -58,7 +59,8 @@ def run(cuda_source: str, thread_kernel: Kernel, args: Mapping[str, object], dim
     arguments = in_order(thread_kernel, flats, args, dims, grid, log)
     job = (cuda_source, function_name(thread_kernel), programs, int(thread_kernel.attrs["threads"]),  # type: ignore[arg-type]
            backwards, arguments)
-    returned = _worker.launch(pickle.dumps(job, pickle.HIGHEST_PROTOCOL), _limit() if seconds is None else seconds)
+    worker = _stock if stock else _worker
+    returned = worker.launch(pickle.dumps(job, pickle.HIGHEST_PROTOCOL), _limit() if seconds is None else seconds)
     log[:] = returned[-1]
     arrays = iter(returned)
     for param in thread_kernel.params:
@@ -70,9 +72,10 @@ def run(cuda_source: str, thread_kernel: Kernel, args: Mapping[str, object], dim
 
 
 class _Worker:
-    """The worker process, started when needed."""
+    """A worker process, started when needed, with these options on its command line."""
 
-    def __init__(self) -> None:
+    def __init__(self, *options: str) -> None:
+        self._options = options
         self._process: subprocess.Popen[bytes] | None = None
         self._replies: queue.Queue[bytes | None] = queue.Queue()
         self._one_launch = threading.Lock()
@@ -105,7 +108,7 @@ class _Worker:
             path = os.pathsep.join(filter(None, (package_parent, os.environ.get("PYTHONPATH"))))
             self._replies = queue.Queue()
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tilelang.runtime.simulator_worker"],
+                [sys.executable, "-m", "tilelang.runtime.simulator_worker", *self._options],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                 env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "PYTHONPATH": path})
             threading.Thread(target=_listen, args=(self._process.stdout, self._replies), daemon=True).start()
@@ -156,4 +159,6 @@ def _too_slow(seconds: float) -> CompileError:
 
 
 _worker = _Worker()
+_stock = _Worker("--stock")
 atexit.register(_worker.stop)
+atexit.register(_stock.stop)

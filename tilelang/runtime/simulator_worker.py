@@ -132,13 +132,13 @@ def launch(source: str, function: str, blocks: int, threads: int, backwards: boo
 
 
 def main() -> None:
-    """Serve launches until stdin ends. The replies have stdout to themselves."""
+    """Serve launches until stdin ends. The replies have stdout to themselves. With `--stock`, as numba would."""
     replies = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     warnings.simplefilter("ignore")
     replacements = ((simulator, "BlockManager", TurnManager), (kernelapi, "FakeCUDAShared", Shared),
                     (kernelapi, "FakeCUDALocal", Local))
-    for module, name, replacement in replacements:
+    for module, name, replacement in () if "--stock" in sys.argv else replacements:
         setattr(module, name, replacement)
     while (message := receive(sys.stdin.buffer)) is not None:
         outcome: tuple[str, object]
