@@ -4,6 +4,7 @@ from course.pictures import draw_road, draw_tree
 """
 
 from course.pictures.bars import Bar, draw_bars
+from course.pictures.chain import draw_chain
 from course.pictures.gpu import draw_gpu, draw_grid, draw_memories
 from course.pictures.names import draw_names
 from course.pictures.passes import draw_pass
@@ -22,6 +23,7 @@ __all__ = [
     "Tree",
     "draw_bars",
     "draw_broadcast",
+    "draw_chain",
     "draw_gpu",
     "draw_grid",
     "draw_layout",

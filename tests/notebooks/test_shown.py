@@ -16,6 +16,7 @@ from course.pictures import (
     Tree,
     draw_bars,
     draw_broadcast,
+    draw_chain,
     draw_gpu,
     draw_grid,
     draw_memories,
@@ -192,6 +193,7 @@ def test_pictures_of_a_gpu_stay_inside() -> None:
     for picture in (draw_grid(100, 4, 4), draw_grid(3, 1, 8), draw_memories(memories),
                     draw_gpu("GPU", 80, [("r", "1", "2"), ("s", "1", "2"), ("l", "1", "2"), ("h", "1", "2")]),
                     draw_bars("title", [Bar("a", (1, 2), "3"), Bar("b", (0,), "0")], legend=("one", "two")),
+                    draw_chain("title", [("a", "does", "b\nb"), ("c", "", "d", "", "e")]),
                     draw_bars("title", [Bar("a", (1,), "1"), Bar("b", (1e6,), "a million")], logarithmic=True)):
         assert inside(picture), picture
 

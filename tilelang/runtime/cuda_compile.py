@@ -91,13 +91,15 @@ def compile_ptx(cuda_source: str, thread_kernel: Kernel, target: Target) -> str:
     Raises:
         CompileError: E0630, the extra `cuda` is not installed.
     """
+    from cuda.pathfinder import DynamicLibNotFoundError
     from numba import cuda
 
     function: Callable = define(cuda_source, function_name(thread_kernel))
     try:
         ptx, _ = cuda.compile_ptx(function, signature(thread_kernel), cc=target.capability, lineinfo=False)
-    except (ImportError, OSError, FileNotFoundError) as absent:
-        raise _missing(f"numba.cuda cannot find NVVM ({absent})") from absent
+    except (ImportError, OSError, DynamicLibNotFoundError) as absent:
+        said = str(absent).partition("\n")[0]
+        raise _missing(f"numba.cuda cannot find NVIDIA's compiler ({said})") from absent
     return ptx
 
 

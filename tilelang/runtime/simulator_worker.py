@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
 import sys
 import threading
 import warnings
@@ -133,6 +134,7 @@ def launch(source: str, function: str, blocks: int, threads: int, backwards: boo
 
 def main() -> None:
     """Serve launches until stdin ends. The replies have stdout to themselves. With `--stock`, as numba would."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that waits for us; it stops us
     replies = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     warnings.simplefilter("ignore")
