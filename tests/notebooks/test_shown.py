@@ -13,16 +13,25 @@ from IPython.core.interactiveshell import InteractiveShell
 import tilelang
 from course.pictures import (
     Bar,
+    Cell,
+    Point,
+    Span,
     Tree,
+    draw_banks,
     draw_bars,
     draw_broadcast,
+    draw_butterfly,
+    draw_cells,
     draw_chain,
     draw_gpu,
     draw_grid,
+    draw_holdings,
     draw_memories,
     draw_names,
     draw_pass,
     draw_road,
+    draw_roofline,
+    draw_timeline,
     draw_tokens,
     draw_tree,
     draw_warp,
@@ -34,15 +43,19 @@ from tilelang.diagnostics import InternalError, Sink, Source
 from tilelang.driver import CPU, FRONT, GPU, MIDDLE, Compilation
 from tilelang.ir.printer import print_kernel
 from tilelang.machine.gpus import GPUS
+from tilelang.machine.lanes import Lanes
 from tilelang.machine.profile import profile
+from tilelang.machine.traffic import wavefronts
 from tilelang.notebook.drawings import megabytes, microseconds
 from tilelang.notebook.formatters import highlighted
 from tilelang.notebook.linked import Column, Row, code_column, side_by_side
-from tilelang.notebook.svg import FILLS, Picture
+from tilelang.notebook.svg import FILLS, INK, STROKES, Picture
 from tilelang.semantics.names import resolve
 from tilelang.syntax.lexing import lex
 from tilelang.syntax.parsing import parse
 from tilelang.tiling.layout import LinearLayout
+from tilelang.tiling.mma import AccumulatorLayout
+from tilelang.tiling.patch_layout import PatchLayout
 
 SOFTMAX = Path(__file__).parents[2] / "course" / "kernels" / "softmax.tile"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -240,3 +253,73 @@ def test_tokens_are_boxed_where_they_stand(text: str) -> None:
 def test_a_picture_says_what_it_shows() -> None:
     assert repr(draw_road()) == "<picture: the stages of the compiler in order>"
     assert Compilation(Source("")).tokens is None
+
+
+# ------------------------------------------------------------------------------------ chapters 9 and 10
+
+
+@pytest.mark.parametrize("layout", [AccumulatorLayout((32, 16), (2, 1)), PatchLayout((4, 64), 2)])
+def test_layouts_of_products_show_themselves(shell: InteractiveShell, layout: AccumulatorLayout | PatchLayout) -> None:
+    data, _ = shell.display_formatter.format(layout)
+    root = ElementTree.fromstring(data["image/svg+xml"])
+    cells = [e.text for e in root.iter(SVG + "text") if re.fullmatch(r"\d+\.\d+", e.text or "")]
+    drawn = [(row, column) for row in range(layout.shape[0]) for column in range(min(layout.shape[1], 32))]
+    assert cells == [".".join(map(str, layout.place(at))) for at in drawn]
+
+
+def test_a_map_names_every_element() -> None:
+    picture = draw_cells((2, 3), lambda row, column: Cell(row, f"{row}{column}", faint=column == 2), "title", below="b")
+    assert words(picture).split("\n") == ["title", "00", "01", "02", "10", "11", "12", "b"]
+    assert sum("opacity" in e.attrib for e in parsed(picture).iter(SVG + "rect")) == 2
+    assert inside(picture)
+
+
+def test_holdings_show_one_thread_and_register_0() -> None:
+    picture = draw_holdings(LinearLayout((4, 64), 64), 5)
+    fills = [e.attrib["fill"] for e in parsed(picture).iter(SVG + "rect")]
+    assert fills.count(INK) == 4                                # the four elements of thread 5
+    assert fills.count(STROKES[0]) == 31 and fills.count(STROKES[1]) == 32  # register 0 of the two warps, but thread 5
+    assert "thread 5 with its 4 elements" in words(picture)
+    assert inside(picture)
+
+
+@pytest.mark.parametrize("lanes", [2, 4, 8])
+def test_a_butterfly_ends_with_everything_everywhere(lanes: int) -> None:
+    picture = draw_butterfly(lanes)
+    lines = words(picture).split("\n")
+    letters = "abcdefgh"[:lanes]
+    last = "+".join(letters) if lanes <= 4 else f"{letters[0]}+…+{letters[-1]}"
+    assert lines[-lanes:] == [last] * lanes
+    assert f"in {lanes.bit_length() - 1} steps" in repr(picture) and inside(picture)
+
+
+@pytest.mark.parametrize(("words_of_lanes", "passes"), [
+    (list(range(32)), 1), ([0] * 32, 1), ([2 * lane for lane in range(32)], 2), ([32 * lane for lane in range(32)], 32),
+    ([33 * lane for lane in range(32)], 1), ([lane // 2 for lane in range(32)], 1),
+])
+def test_banks_count_passes_as_the_model_does(words_of_lanes: list[int], passes: int) -> None:
+    index = np.array(words_of_lanes).reshape(1, 1, 32)
+    assert wavefronts(index, 4, Lanes((1, 1, 32)))[0] == passes
+    picture = draw_banks(words_of_lanes, "title")
+    assert f"{passes} pass" in words(picture) and repr(picture).endswith(f" {passes} passes>")
+    assert inside(picture)
+
+
+def test_a_timeline_is_on_one_scale() -> None:
+    rows = [("copy", [Span(0, 40, "a"), Span(40, 80, "b")]), ("multiply", [Span(80, 90, "c")])]
+    picture = draw_timeline("title", rows, "ns", end=100)
+    bars = [e for e in parsed(picture).iter(SVG + "rect") if e.find(SVG + "title") is not None]
+    assert [e.findtext(SVG + "title") for e in bars] == ["a: 0 to 40", "b: 40 to 80", "c: 80 to 90"]
+    first, second = ({k: float(e.attrib[k]) for k in ("x", "width")} for e in bars[:2])
+    assert second["x"] == pytest.approx(first["x"] + first["width"] + 1, abs=0.3)
+    assert inside(picture)
+
+
+def test_points_lie_below_the_roof() -> None:
+    points = [Point("memory", 0.5, 5e11), Point("arithmetic", 1000.0, 1e13)]
+    picture = draw_roofline("title", 1e12, [("f32", 2e13)], points)
+    circles = [e for e in parsed(picture).iter(SVG + "rect") if e.attrib["rx"] == "8"]
+    assert len(circles) == 4 and inside(picture)
+    low, high = (float(e.attrib["y"]) for e in (circles[0], circles[2]))
+    assert high < low                                           # faster is higher
+    assert {"memory", "arithmetic", "f32"} <= set(words(picture).split("\n"))

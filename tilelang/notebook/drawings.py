@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from tilelang.machine.profile import LineCounts, Profile
 from tilelang.notebook import svg
-from tilelang.tiling.layout import LinearLayout
 
 CELL = 30.0
 MOST = 32
@@ -14,7 +15,19 @@ LONGEST = 44
 """Characters of a source line beside its bar."""
 
 
-def draw_layout(layout: LinearLayout) -> svg.Picture:
+class Layout(Protocol):
+    """Any layout of a tile: `tilelang.tiling.layout`, `tilelang.tiling.mma`, `tilelang.tiling.patch_layout`."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    @property
+    def threads(self) -> int: ...
+
+    def place(self, coordinates: tuple[int, ...], /) -> tuple[int, int]: ...
+
+
+def draw_layout(layout: Layout) -> svg.Picture:
     """A tile, each element with `thread.register`; the colour is the thread's. A corner of tiles that are large."""
     shape = layout.shape if len(layout.shape) > 1 else (1, *layout.shape)
     rows, columns = min(shape[-2], MOST), min(shape[-1], MOST)

@@ -16,6 +16,8 @@ from tilelang.notebook.linked import TITLES, linked
 from tilelang.notebook.svg import GROUND, INK, MONO, Picture
 from tilelang.runtime.program import Program
 from tilelang.tiling.layout import LinearLayout
+from tilelang.tiling.mma import AccumulatorLayout
+from tilelang.tiling.patch_layout import PatchLayout
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -32,7 +34,8 @@ def install(shell: InteractiveShell) -> None:
     formatters["text/plain"].for_type(Kernel, _kernel_text)
     formatters["text/html"].for_type(Program, program_html)
     pictures: tuple[tuple[type, Callable[..., Picture]], ...] = (
-        (Compilation, draw_compilation), (LinearLayout, draw_layout), (Profile, draw_profile))
+        (Compilation, draw_compilation), (Profile, draw_profile),
+        *((layout, draw_layout) for layout in (LinearLayout, AccumulatorLayout, PatchLayout)))
     for kind, draw in pictures:
         formatters["image/svg+xml"].for_type(kind, _as_svg(draw))
         formatters["text/plain"].for_type(kind, _as_words(draw))
