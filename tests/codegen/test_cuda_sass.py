@@ -5,7 +5,6 @@ Without the extra `cuda` there is nothing to compile with, and these tests are s
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from functools import cache
 
@@ -14,7 +13,7 @@ import pytest
 import tilelang
 from tests.codegen.test_cuda_ptx import pytestmark  # noqa: F401  (skips without the toolchain)
 from tilelang.dtypes import DTYPES, F32
-from tilelang.runtime import cuda_compile
+from tilelang.runtime import cuda_compile, sass
 from tilelang.semantics.binding import ScalarFact, TensorFact
 from tilelang.tiling.targets import TARGETS
 
@@ -53,8 +52,7 @@ def machine_code(name: str, target: str) -> tuple[Counter[str], cuda_compile.Res
     compiled = tilelang.compile(PROGRAM)[name].compile(*ARGUMENTS[name], target=target)
     ptx = cuda_compile.compile_ptx(compiled.cuda, compiled.thread_ir, TARGETS[target])
     text = cuda_compile.sass(ptx, TARGETS[target])
-    found = re.findall(r"/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_.]+)", text)
-    return Counter(found), cuda_compile.ptxas_report(ptx, TARGETS[target])
+    return Counter(i.name for i in sass.read(text).instructions), cuda_compile.ptxas_report(ptx, TARGETS[target])
 
 
 def count(code: Counter[str], *starts: str) -> int:

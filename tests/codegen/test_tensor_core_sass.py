@@ -5,7 +5,6 @@ No GPU needed. Without the extra `cuda` there is nothing to compile with, and th
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -15,7 +14,7 @@ import pytest
 import tilelang
 from tests.codegen.test_cuda_ptx import pytestmark  # noqa: F401  (skips without the toolchain)
 from tilelang.dtypes import BF16, F16, F32, DType
-from tilelang.runtime import cuda_compile
+from tilelang.runtime import cuda_compile, sass
 from tilelang.semantics.binding import ScalarFact, TensorFact
 from tilelang.tiling.targets import TARGETS
 
@@ -33,8 +32,7 @@ def machine_code(kernel: str, dtype: DType, target: str,
     compiled = program[kernel].compile(*arguments[kernel], target=target, **dict(metas))
     ptx = cuda_compile.compile_ptx(compiled.cuda, compiled.thread_ir, TARGETS[target])
     text = cuda_compile.sass(ptx, TARGETS[target])
-    found = re.findall(r"/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_.]+)", text)
-    return Counter(found), cuda_compile.ptxas_report(ptx, TARGETS[target])
+    return Counter(i.name for i in sass.read(text).instructions), cuda_compile.ptxas_report(ptx, TARGETS[target])
 
 
 def count(code: Counter[str], start: str) -> int:

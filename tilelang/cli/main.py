@@ -27,6 +27,7 @@ COMMANDS = {
     "run": "run a kernel on arrays",
     "profile": "say where a kernel's time would go on a GPU",
     "bench": "time kernels on the CPU against NumPy and PyTorch",
+    "report": "count what the GPU machine code of kernels consists of, beside Triton's",
     "course": "list, grade and give hints for the exercises of the course",
     "doctor": "say what this machine can do",
 }

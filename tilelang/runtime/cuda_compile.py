@@ -127,9 +127,21 @@ def ptxas_report(ptx: str, target: Target) -> Resources:
 
 def sass(ptx: str, target: Target) -> str:
     """The machine code of PTX, disassembled."""
+    return disassemble(assemble(ptx, target), "-c")
+
+
+def assemble(ptx: str, target: Target) -> bytes:
+    """The machine code of PTX: a cubin, which is an ELF file."""
     with tempfile.TemporaryDirectory() as folder:
         _assemble(ptx, target, Path(folder))
-        return _run([str(tool("nvdisasm")), "-c", str(Path(folder) / "kernel.cubin")]).stdout
+        return (Path(folder) / "kernel.cubin").read_bytes()
+
+
+def disassemble(cubin: bytes, *options: str) -> str:
+    """What nvdisasm prints of a cubin: code, and unless `-c` says otherwise all that stands beside it."""
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "kernel.cubin").write_bytes(cubin)
+        return _run([str(tool("nvdisasm")), *options, str(Path(folder) / "kernel.cubin")]).stdout
 
 
 def _assemble(ptx: str, target: Target, folder: Path) -> str:
