@@ -25,6 +25,7 @@ COMMANDS = {
     "explain": "explain an error code",
     "compile": "show what a kernel becomes, stage by stage",
     "run": "run a kernel on arrays",
+    "tune": "find a kernel's fastest metas, and keep them for later runs",
     "profile": "say where a kernel's time would go on a GPU",
     "bench": "time kernels on the CPU against NumPy and PyTorch",
     "report": "count what the GPU machine code of kernels consists of, beside Triton's",

@@ -10,13 +10,11 @@ import click
 from tilelang.cli.arguments import parse_settings, parse_words
 from tilelang.cli.faults import OK, USAGE, Fault
 from tilelang.cli.kernels import Header, locate, read_header
-from tilelang.cli.terminal import show_diagnostics
 from tilelang.diagnostics import CompileError, Diagnostic, InternalError
 from tilelang.driver import GPU, Compilation, run
 from tilelang.near import nearest
 
 if TYPE_CHECKING:
-    from tilelang.cli.inputs import Inputs
     from tilelang.machine.gpus import Gpu
     from tilelang.machine.profile import Profile
     from tilelang.runtime.program import Launch
@@ -45,15 +43,16 @@ def command(file: str, words: tuple[str, ...], gpu_name: str, settings: tuple[st
 
     NAME=VALUE is as for `tilec run`; arrays that are left out are filled at random.
     """
-    gpu = _gpu(gpu_name)
+    gpu = find_gpu(gpu_name)
     values, metas = parse_words(words), parse_settings(settings)
     header = read_header(*locate(file))
 
     from tilelang.cli.inputs import make_inputs
+    from tilelang.cli.launching import prepare
     from tilelang.cli.profile_text import as_dict, show
 
     inputs = make_inputs(header, values, metas, seed)
-    launch = _prepare(header, inputs)
+    launch = prepare(header, inputs, "model")
     profile = _profile(header, launch, gpu, ptxas)
     settled = {**{name: launch.dims[name] for name in header.dims}, **launch.metas}
     if as_json:
@@ -65,7 +64,8 @@ def command(file: str, words: tuple[str, ...], gpu_name: str, settings: tuple[st
     return OK
 
 
-def _gpu(name: str) -> Gpu:
+def find_gpu(name: str) -> Gpu:
+    """The data sheet of this name. Raises Fault (E0735)."""
     from tilelang.machine.gpus import GPUS
 
     if name in GPUS:
@@ -74,16 +74,6 @@ def _gpu(name: str) -> Gpu:
     help = f"did you mean `{near}`?" if near else ""
     notes = ("the GPUs are " + ", ".join(GPUS),)
     raise Fault("E0735", f"there is no data sheet of a GPU `{name}`", notes=notes, help=help, status=USAGE)
-
-
-def _prepare(header: Header, inputs: Inputs) -> Launch:
-    """The launch, with all arguments bound and the outputs allocated."""
-    import tilelang
-
-    program = tilelang.compile(header.source.text, header.source.name)
-    show_diagnostics(header.warnings, header.source)
-    keywords = {**inputs.arguments, **inputs.dims, **inputs.settings}
-    return program[header.name].prepare(device="model", **keywords)
 
 
 def _profile(header: Header, launch: Launch, gpu: Gpu, ptxas: bool) -> Profile:

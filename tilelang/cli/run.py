@@ -35,6 +35,7 @@ class Options:
     expect: Mapping[str, str]
     rtol: float | None
     atol: float | None
+    tuned: bool
 
 
 @click.command("run")
@@ -50,11 +51,13 @@ class Options:
 @click.option("--rtol", type=click.FloatRange(min=0), help="Relative tolerance of --expect.")
 @click.option("--atol", type=click.FloatRange(min=0), help="Absolute tolerance of --expect.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For random arrays.")
+@click.option("--no-tuned", is_flag=True, help="Take the default metas, also if `tilec tune` has found better ones.")
 @click.option("--mine", is_flag=True, help="Compile with your own functions of the course, as far as they are done.")
 @click.option("--mine-from", type=click.Path(), metavar="FOLDER", help="The same, with the files FOLDER/chNN_*.py.")
 def command(
     file: str, words: tuple[str, ...], settings: tuple[str, ...], device: str, save: tuple[str, ...],
-    expect: tuple[str, ...], rtol: float | None, atol: float | None, seed: int, mine: bool, mine_from: str | None,
+    expect: tuple[str, ...], rtol: float | None, atol: float | None, seed: int, no_tuned: bool, mine: bool,
+    mine_from: str | None,
 ) -> int:  # fmt: skip
     """Run a kernel on arrays, and say what came out.
 
@@ -68,7 +71,7 @@ def command(
     """
     values = parse_words(words)
     metas = parse_settings(settings)
-    options = Options(device, parse_destinations(save), parse_destinations(expect), rtol, atol)
+    options = Options(device, parse_destinations(save), parse_destinations(expect), rtol, atol, not no_tuned)
     with _compiler(mine, mine_from):
         header = read_header(*locate(file))
         _check_outputs(header, {**options.save, **options.expect})
@@ -90,9 +93,11 @@ def _compiler(mine: bool, mine_from: str | None) -> AbstractContextManager[None]
 
 
 def _run(header: Header, inputs: Inputs, options: Options) -> int:
+    from tilelang.cli.launching import prepare
+
     references = _load_references(header, inputs, options.expect)
     started = time.perf_counter()
-    launch = _prepare(header, inputs, options.device)
+    launch = prepare(header, inputs, options.device, options.tuned)
     prepared = time.perf_counter()
     launch.run()
     seconds = time.perf_counter() - prepared
@@ -162,20 +167,6 @@ def _load_references(header: Header, inputs: Inputs, expect: Mapping[str, str]) 
     return {name: load(_file(name, text), dtypes[name]) for name, text in expect.items()}
 
 
-def _prepare(header: Header, inputs: Inputs, device: str) -> Launch:
-    import tilelang
-
-    program = tilelang.compile(header.source.text, header.source.name)
-    show_diagnostics(header.warnings, header.source)
-    # By position, so that a parameter may be called `device`; None leaves an output out.
-    arguments = [inputs.arguments.get(name) for name in header.params]
-    keywords: dict[str, object] = {**inputs.dims, **inputs.settings}
-    if "device" in keywords:
-        title = "a dim or meta called `device` cannot be given by name"
-        raise Fault("E0705", title, help="give it another name in the program", status=USAGE)
-    return program[header.name].prepare(*arguments, device=device, **keywords)
-
-
 # ---------------------------------------------------------------------------------------- after the run
 
 
@@ -186,6 +177,10 @@ def _print_launch(header: Header, inputs: Inputs, launch: Launch, preparing: flo
     grid = " x ".join(map(str, launch.grid))
     click.echo(f"{header.name} on {launch.device}" + (f" ({known})" if known else ""))
     click.echo(f"  grid {grid}; prepared in {_duration(preparing)}, ran in {_duration(seconds)}")
+    if launch.tuned is not None:
+        how = "estimated" if launch.tuned.by == "model" else "found"
+        metas = ", ".join(launch.tuned.metas)
+        click.echo(f"  {metas}: {how} by `tilec tune` on {launch.tuned.when[:10]}; --no-tuned takes the default")
     if inputs.made_up:
         click.echo(f"  {', '.join(inputs.made_up)}: random, seed {inputs.seed}")
 

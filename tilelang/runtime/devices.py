@@ -177,6 +177,17 @@ def _driver() -> ctypes.CDLL | None:
     return None
 
 
+def gpu_name(number: int) -> str:
+    """What the maker calls GPU `number`, empty if there is no such GPU."""
+    driver = _driver()
+    if driver is None or number >= gpu_count():
+        return ""
+    device, name = ctypes.c_int(0), ctypes.create_string_buffer(256)
+    if driver.cuDeviceGet(ctypes.byref(device), number) or driver.cuDeviceGetName(name, len(name), device):
+        return ""
+    return name.value.decode("utf-8", "replace")
+
+
 CAPABILITY_MAJOR, CAPABILITY_MINOR = 75, 76
 """CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR of the CUDA driver API."""
 

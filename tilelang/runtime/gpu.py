@@ -6,7 +6,9 @@ Everything here needs a GPU to be tested; what it is made of (source, PTX, flat 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
@@ -17,6 +19,7 @@ from tilelang.codegen.cuda import function_name
 from tilelang.diagnostics import InternalError
 from tilelang.dtypes import BF16, F16
 from tilelang.ir.core import Kernel, TensorType
+from tilelang.ir.host_types import numpy_dtype
 from tilelang.runtime.arrays import DeviceArray
 from tilelang.runtime.cuda_arguments import Flat, copy_back, count_programs, flatten, in_order, reach
 from tilelang.runtime.cuda_compile import signature
@@ -59,14 +62,46 @@ def _run(cuda_source: str, kernel: Kernel, args: Mapping[str, object], dims: Map
     flats = {p.name: _on_gpu(args[p.name]) for p in tensors}
     device_log = cuda.to_device(log)
     placed = {name: moved.flat for name, moved in flats.items()}
-    compiled[prod(grid), int(kernel.attrs["threads"])](  # type: ignore[index, arg-type]
-        *in_order(kernel, placed, args, dims, grid, device_log))
+    arguments = in_order(kernel, placed, args, dims, grid, device_log)
+    with _watched():
+        compiled[prod(grid), int(kernel.attrs["threads"])](*arguments)  # type: ignore[index, arg-type]
     cuda.synchronize()
     device_log.copy_to_host(log)
     for param in tensors:
         moved = flats[param.name]
         if moved.host is not None and param.type.mode != "in":  # type: ignore[union-attr]
             copy_back(moved.host, moved.flat.memory.copy_to_host(), moved.flat)
+
+
+_spent: ContextVar[list[float] | None] = ContextVar("spent", default=None)
+
+
+@contextmanager
+def timed() -> Iterator[list[float]]:
+    """The seconds of every kernel that is run inside, on the GPU itself: no copies, no waiting for Python."""
+    spent: list[float] = []
+    token = _spent.set(spent)
+    try:
+        yield spent
+    finally:
+        _spent.reset(token)
+
+
+@contextmanager
+def _watched() -> Iterator[None]:
+    """Around the launch of a kernel: its time, by two events in the GPU's own queue, if somebody asks for it."""
+    spent = _spent.get()
+    if spent is None:
+        yield
+        return
+    from numba import cuda
+
+    start, end = cuda.event(), cuda.event()  # with a time stamp, unless it is turned off
+    start.record()
+    yield
+    end.record()
+    end.synchronize()
+    spent.append(cuda.event_elapsed_time(start, end) / 1e3)  # milliseconds
 
 
 @lru_cache(maxsize=256)
@@ -92,6 +127,18 @@ def _on_gpu(value: object) -> _Moved:
     array = np.asarray(value)
     flat = flatten(array)
     return _Moved(Flat(cuda.to_device(np.ascontiguousarray(flat.memory)), flat.first, flat.strides), array)
+
+
+def copy_to_host(array: DeviceArray) -> np.ndarray:
+    """A GPU array's elements as a host array with the same strides."""
+    if 0 in array.shape:
+        return np.empty(array.shape, numpy_dtype(array.dtype))
+    from numba import cuda
+
+    with cuda.gpus[array.device]:
+        flat = _flat_view(array)
+        memory = flat.memory.copy_to_host().view(numpy_dtype(array.dtype))
+    return Flat(memory, flat.first, flat.strides).view(array.shape)
 
 
 def _flat_view(array: DeviceArray) -> Flat:

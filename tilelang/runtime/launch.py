@@ -12,6 +12,7 @@ from tilelang.ir.batch import PrintSink, print_line
 from tilelang.runtime.arrays import Argument
 from tilelang.runtime.devices import Device
 from tilelang.runtime.executables import AssertFailed, Executable, RaceFound
+from tilelang.runtime.tuning.store import Answer
 from tilelang.semantics.binding import Binding
 from tilelang.semantics.constants import Value
 
@@ -20,7 +21,7 @@ from tilelang.semantics.constants import Value
 class Plan:
     """All of a launch but its arrays and numbers: the same for every call with the same types, shapes, settings.
 
-    `numbers`: the scalar parameters with their element types.
+    `numbers`: the scalar parameters with their element types. `tuned`: the tuning result that gave the metas.
     """
 
     device: Device
@@ -28,6 +29,7 @@ class Plan:
     compilation: Compilation
     execute: Executable
     numbers: tuple[tuple[str, DType], ...]
+    tuned: Answer | None = None
 
 
 class Launch:
@@ -87,6 +89,11 @@ class Launch:
     @property
     def metas(self) -> Mapping[str, Value]:
         return self._plan.binding.metas
+
+    @property
+    def tuned(self) -> Answer | None:
+        """The tuning result that the metas are from, with its date; None if they are given, or the default ones."""
+        return self._plan.tuned
 
     def __repr__(self) -> str:
         return f"<launch of {self._plan.binding.kernel} on {self.device}, grid {self.grid}>"

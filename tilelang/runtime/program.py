@@ -3,6 +3,7 @@
 program = tilelang.load("softmax.tile")
 y = program["softmax"](x)                                   # outputs left out are allocated and returned
 program["softmax"](x, y, BLOCK=2048, device="reference")    # or written where they should go
+program.tune("matmul", a, b)                                # later calls are faster
 """
 
 from __future__ import annotations
@@ -10,12 +11,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from tilelang.diagnostics import CompileError, Diagnostic, InternalError, Sink, Source
 from tilelang.driver import FRONT, Compilation, chosen_kernel, run
 from tilelang.near import nearest
 from tilelang.runtime.kernel import KernelHandle
 from tilelang.runtime.launch import Launch
+
+if TYPE_CHECKING:
+    from tilelang.runtime.tuning.result import TuningResult
 
 __all__ = ["KernelHandle", "Launch", "Program", "compile", "load"]
 
@@ -66,6 +71,10 @@ class Program:
             front = Compilation(**{**vars(self.front), "kernel": name})
             handle = self._handles[name] = KernelHandle(front, chosen_kernel(front))
         return handle
+
+    def tune(self, kernel: str, /, *args: object, **keywords: Any) -> TuningResult:
+        """Find the fastest metas of a kernel for these arguments; see `KernelHandle.tune`."""
+        return self[kernel].tune(*args, **keywords)
 
     def _no_kernel(self, name: object) -> CompileError:
         guess = nearest(name, self.kernels) if isinstance(name, str) else None

@@ -36,15 +36,15 @@ class Shortcut:
 
 
 def likeness(
-    params: frozenset[str], device: str, args: Sequence[object], keywords: Mapping[str, object]
+    params: frozenset[str], device: str, tuned: bool, args: Sequence[object], keywords: Mapping[str, object]
 ) -> tuple[object, ...] | None:
     """A key that like calls have in common; None for a call with anything but plain arrays and numbers in it.
 
     The layout is part of it: shape, strides and flags (aligned, writeable) decide most of what is checked.
     """
-    if type(device) is not str:
+    if type(device) is not str or type(tuned) is not bool:
         return None
-    key: list[object] = [device, len(args)]
+    key: list[object] = [device, tuned, len(args)]
     for value in args:
         kind = type(value)
         if kind is np.ndarray:
