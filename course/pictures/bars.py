@@ -58,7 +58,8 @@ def _bar(bar: Bar, number: int, y: float, label: float, scale, stacked: bool) ->
     for place, part in enumerate(bar.parts):
         fill, stroke = svg.colour(place if stacked else number)
         long = scale(part)
-        drawn.append(svg.rect(x, y, max(long, 1.5), 22, fill, stroke))
+        if part or not stacked:
+            drawn.append(svg.rect(x, y, max(long, 1.5), 22, fill, stroke))
         x += long
     return [*drawn, svg.text(x + 8, y + 16, bar.words, size=12.5)]
 

@@ -345,7 +345,7 @@ def skeleton(kernel):
     """The statements that do something worth telling, one a line, with what is in them."""
     for op in kernel.body.ops:
         inside = [op, *(o for block in op.blocks for o in block.walk())]
-        told = [o.name for o in inside if o.name.startswith(TELLING) and not (o.name == "mul" and o.result.dtype.is_integer)]
+        told = [o.name for o in inside if o.name.startswith(TELLING) and (o.name != "mul" or o.result.dtype.is_float)]
         if told:
             print(f"    {'loop' if op.name == 'for' else 'once':<6}", ", ".join(told))
 
@@ -465,7 +465,8 @@ def phases(compiled):
     return count
 
 
-print(f"{'tile':<10} {'shuffles':>9} {'barriers':>9} {'shared bytes':>13}   without shuffles: {'barriers':>9} {'shared bytes':>13}")
+print(f"{'tile':<10} {'shuffles':>9} {'barriers':>9} {'shared bytes':>13}   "
+      f"without shuffles: {'barriers':>9} {'shared bytes':>13}")
 for shape in ((64, 16), (8, 64), (8, 128), (2, 512), (1, 1024)):
     given = np.ascontiguousarray(matrix[:, :shape[1]])
     row = f"{shape[0]} x {shape[1]:<5}"
@@ -638,7 +639,8 @@ for shape in ((64, 64), (128, 64), (128, 128), (32, 256)):
     layout = AccumulatorLayout(shape, grid)
     height, width = layout.part
     print(f"{shape[0]:>3} x {shape[1]:<3} over {grid[0]} x {grid[1]} warps: parts of {height} x {width}, "
-          f"{layout.registers} registers a thread, {(height + width) / (height * width):.3f} elements read for each product")
+          f"{layout.registers} registers a thread, "
+          f"{(height + width) / (height * width):.3f} elements read for each product")
 
 # %%
 draw_holdings(AccumulatorLayout((32, 32), warps=(2, 2)), thread=37, size=12,
@@ -695,10 +697,11 @@ for dtype in (np.float16, np.float32):
     left, right = (generator.standard_normal((96, 96)).astype(dtype) for _ in range(2))
     made = product.compile(left, right, target="sm_80").thread_ir
     count = Counter(op.name for op in made.walk())
-    print(f"{np.dtype(dtype).name}: {count['mma']} mma, {count['shared.load_matrix']} load_matrix, {count['fma']} fma in the text; "
-          f"the longest array of registers: {max(arrays(made, 'local').items(), key=lambda item: item[1])}")
-    close = np.allclose(product(left, right, device="model"), left.astype(np.float32) @ right.astype(np.float32), atol=1e-3)
-    print("    on the model the same as NumPy:", close)
+    longest = max(arrays(made, "local").items(), key=lambda item: item[1])
+    print(f"{np.dtype(dtype).name}: in the text {count['mma']} mma, {count['shared.load_matrix']} load_matrix, "
+          f"{count['fma']} fma; the longest array of registers: {longest}")
+    exact = left.astype(np.float32) @ right.astype(np.float32)
+    print("    on the model the same as NumPy:", np.allclose(product(left, right, device="model"), exact, atol=1e-3))
 
 # %% [markdown]
 # ## Change it
@@ -723,8 +726,8 @@ for dtype in (np.float16, np.float32):
 for warps in (1, 2, 4, 8):
     made = whole.compile(matrix, target="sm_80", warps=warps).thread_ir
     count = phases(made)
-    print(f"{warps} warps: {1024 // (32 * warps):>2} elements a thread, {count['shuffle']} shuffles, {count['barrier']} barriers, "
-          f"{sum(arrays(made, 'shared').values())} numbers in shared memory")
+    print(f"{warps} warp{'s' if warps > 1 else ' '}: {1024 // (32 * warps):>2} elements a thread, {count['shuffle']} shuffles, "
+          f"{count['barrier']} barriers, {sum(arrays(made, 'shared').values())} numbers in shared memory")
 
 # %% [markdown]
 # ## Exercises
@@ -779,4 +782,4 @@ print("rows add up to 1:", np.allclose(shares.sum(axis=1), 1))
 # - NVIDIA, [CUTLASS, *CuTe layouts*](https://github.com/NVIDIA/cutlass): layouts as shapes and strides, composed.
 # - M. Harris, *Optimizing parallel reduction in CUDA*, 2007: the road from a tree to shuffles, before there were shuffles.
 #
-# Next: chapter 10, memory. When may a load be 16 bytes wide, and what must wait for what?
+# Next: [chapter 10, memory](10_memory.ipynb). When may a load be 16 bytes wide, and what must wait for what?
