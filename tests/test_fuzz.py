@@ -1,86 +1,62 @@
-"""Random well-typed programs: an independent evaluator == the interpreter == the interpreter after every pass.
+"""Random well-typed programs: an independent evaluator == the interpreter after every pass == every device.
 
-`TILEC_FUZZ=5000 pytest tests/test_fuzz.py` runs as many programs; without it a few, for every commit.
+A few, for every commit; `python -m tests.fuzzing --programs 20000` runs many.
 """
 
 from __future__ import annotations
 
-import os
-from random import Random
-
 import numpy as np
 import pytest
 
-from tests.corpus import assert_close, assert_identical
-from tests.fuzzing.programs import PROGRAMS, Program, random_program
-from tilelang.diagnostics import CompileError, Sink, Source
-from tilelang.driver import FRONT, Compilation, run
-from tilelang.ir.build import build
-from tilelang.ir.core import Kernel
-from tilelang.ir.host_types import from_numpy
-from tilelang.ir.interpreter import interpret
-from tilelang.ir.parser import parse_kernel
-from tilelang.ir.printer import print_kernel
-from tilelang.ir.verifier import verify
-from tilelang.passes import optimize
-from tilelang.semantics.check import check_kernel
-from tilelang.semantics.specialize import Binding, TensorFact, bind, signature
+from tests.fuzzing.choices import Choices
+from tests.fuzzing.programs import Program, random_program
+from tests.fuzzing.running import check
+from tests.fuzzing.shrinking import kind, shrunk
 
-COUNT = int(os.environ.get("TILEC_FUZZ", "96"))
-"""How many programs are run in all."""
-
-SHARDS = 8
-
-
-def compiled(program: Program) -> tuple[Kernel, Binding]:
-    """The program's tile IR, as built. Raises CompileError: the generator should only make correct programs."""
-    source, sink = Source(program.text, "fuzz.tile"), Sink()
-    front = run(Compilation(source), FRONT)
-    kernel = front.module.kernels[0]
-    facts = {
-        name: TensorFact(from_numpy(array.dtype), array.shape) for name, array in program.arguments.items()
-    }
-    binding = bind(signature(front.names, kernel), facts, {}, sink)
-    typed = None if binding is None else check_kernel(front.names, kernel, binding, sink)
-    if sink.failed:
-        raise CompileError(sink.diagnostics, source)
-    return build(typed), binding
-
-
-def after(
-    program: Program, kernel: Kernel, binding: Binding, batch: int | None = None
-) -> dict[str, np.ndarray]:
-    """The arguments after a run of tile IR."""
-    arguments = {name: array.copy() for name, array in program.arguments.items()}
-    interpret(kernel, arguments, binding.dims, (PROGRAMS,), max_steps=100_000, batch=batch)
-    return arguments
-
-
-def check(program: Program) -> None:
-    """Every way to run the program gives the same."""
-    kernel, binding = compiled(program)
-    verify(kernel)
-    assert print_kernel(parse_kernel(print_kernel(kernel))) == print_kernel(kernel)
-    found, expected = after(program, kernel, binding), program.expected()
-    for name, array in expected.items():
-        assert_close(found[name], array, 0.0, 0.0, f"interpreter: {name}")
-    assert_identical(after(program, kernel, binding, batch=1), found, "one by one")
-    texts = {print_kernel(kernel)}
-
-    def compare(name: str, changed: Kernel) -> None:
-        text = print_kernel(changed)
-        if text not in texts:
-            texts.add(text)
-            assert_identical(after(program, changed, binding), found, f"after {name}")
-
-    optimize(kernel, observe=compare)
+COUNT, SHARDS = 96, 8
+ON_CPU = (11, 307, 1003, 2021)
 
 
 @pytest.mark.parametrize("shard", range(SHARDS))
 def test_random_programs(shard: int) -> None:
     for seed in range(shard, COUNT, SHARDS):
-        program = random_program(Random(seed))
-        try:
-            check(program)
-        except Exception as failure:
-            raise AssertionError(f"seed {seed}: {failure}\n{program.text}") from failure
+        run(seed, ("reference", "model"))
+
+
+@pytest.mark.parametrize("seed", ON_CPU)
+def test_random_programs_as_machine_code(seed: int) -> None:
+    run(seed, ("cpu",))
+
+
+def run(seed: int, devices: tuple[str, ...]) -> None:
+    program = random_program(Choices(seed))
+    try:
+        check(program, seed, devices)
+    except Exception as failure:
+        raise AssertionError(f"seed {seed}: {failure}\n{program.text}") from failure
+
+
+def test_a_seed_always_makes_the_same_program() -> None:
+    first, again = (random_program(Choices(7)) for _ in range(2))
+    assert first.text == again.text
+    for name, array in first.values.items():
+        np.testing.assert_array_equal(array, again.values[name])
+
+
+def test_recorded_choices_make_the_program_again() -> None:
+    choices = Choices(7)
+    program = random_program(choices)
+    assert random_program(Choices(tape=choices.made)).text == program.text
+
+
+def test_a_failing_program_is_made_small() -> None:
+    """Whatever multiplies is taken to fail: what is left is little more than a multiplication."""
+
+    def failing(program: Program) -> None:
+        if " * " in program.text.partition("{\n")[2]:
+            raise AssertionError("it multiplies")
+
+    choices = next(c for c in map(Choices, range(100)) if " * " in random_program(c).text.partition("{\n")[2])
+    program = random_program(Choices(tape=choices.made))
+    small = shrunk(choices.made, failing, kind(AssertionError("it multiplies")), seconds=10)
+    assert " * " in small.text and len(small.text) < 400 and len(small.text) <= len(program.text)

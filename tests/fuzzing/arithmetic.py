@@ -19,9 +19,9 @@ UNSIGNED = ("u8", "u16", "u32", "u64")
 INTS = SIGNED + UNSIGNED
 FLOATS = ("f16", "bf16", "f32", "f64")
 PRECISION = {"f16": 11, "bf16": 8, "f32": 24, "f64": 53}
-LOWEST_BIT = {"f16": -24, "bf16": -133, "f32": -149}
+LOWEST_BIT = {"f16": -24, "bf16": -133, "f32": -149, "f64": -1074}
 """The exponent of the smallest number above 0."""
-TOO_LARGE = {"f16": 16, "bf16": 128, "f32": 128}
+TOO_LARGE = {"f16": 16, "bf16": 128, "f32": 128, "f64": 1024}
 """What would round to two to this power is infinite."""
 
 
@@ -41,10 +41,18 @@ def nearest(value: float, dtype: str) -> float:
     """The nearest value of a float type, ties to even: the definition, in exact arithmetic."""
     if dtype == "f64" or value == 0 or not math.isfinite(value):
         return value
-    step = max(math.frexp(value)[1] - PRECISION[dtype], LOWEST_BIT[dtype])
-    steps = round(Fraction(abs(value)) / Fraction(2) ** step)  # `round` of a Fraction is half to even
-    size = math.inf if steps * Fraction(2) ** step >= 2 ** TOO_LARGE[dtype] else math.ldexp(steps, step)
-    return math.copysign(size, value)
+    return nearest_of(Fraction(value), dtype)
+
+
+def nearest_of(value: Fraction, dtype: str) -> float:
+    """The nearest value of a float type to a number other than 0, ties to even."""
+    size = abs(value)
+    exponent = size.numerator.bit_length() - size.denominator.bit_length()  # of the leading bit, or one too large
+    exponent += size >= Fraction(2) ** exponent
+    step = max(exponent - PRECISION[dtype], LOWEST_BIT[dtype])
+    steps = round(size / Fraction(2) ** step)  # `round` of a Fraction is half to even
+    near = math.inf if steps * Fraction(2) ** step >= 2 ** TOO_LARGE[dtype] else math.ldexp(steps, step)
+    return near if value > 0 else -near
 
 
 def rounded(value: float, dtype: str) -> float:

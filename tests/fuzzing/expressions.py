@@ -24,16 +24,20 @@ class Expressions(Leaves):
         makers: list[Callable[[str, Shape, int], Node | None]] = [
             self.arithmetic, self.arithmetic, self.unary, self.cast, self.select, self.reshaped, self.reduction,
             self.call,
-            self.scan, self.clamped,
+            self.scan, self.clamped, self.more, self.more,
         ]  # fmt: skip
         if dtype == "bool":
             makers = [self.comparison, self.comparison, self.logic, self.unary, self.cast, self.select, self.reduction,
-                      self.reshaped]  # fmt: skip
+                      self.reshaped, self.more]  # fmt: skip
         if dtype == "i64" and not shape:
             makers.append(
-                lambda *_: Node("program_id(0)", "i64", (), lambda state: np.asarray(state.program, object))
+                lambda *_: Node("p", "i64", (), lambda state: np.asarray(state.program, object))
             )
         return self.random.choice(makers)(dtype, shape, depth - 1) or self.leaf(dtype, shape)
+
+    def more(self, dtype: str, shape: Shape, depth: int) -> Node | None:
+        """What a subclass adds."""
+        return None
 
     def operands(self, dtype: str, shape: Shape, depth: int) -> tuple[Node, Node]:
         """Two operands of an operator: their types and shapes meet in the asked ones."""
@@ -199,13 +203,13 @@ class Expressions(Leaves):
 
     def reduction(self, dtype: str, shape: Shape, depth: int) -> Node | None:
         chosen = self._reduction_of(dtype)
-        if chosen is None or len(shape) > 2:
+        if chosen is None or len(shape) > 3:
             return None
         op, source, fold = chosen
-        axis, extent = self.random.randrange(len(shape) + 1), self.random.choice([2, 3, 4])
+        axis, extent = self.random.randrange(len(shape) + 1), self.random.choice([2, 3, 4, 1, 7])
         a = self.expression(source, (*shape[:axis], extent, *shape[axis:]), depth)
         return Node(f"{op}({a.text}, axis={axis})", dtype, shape,
-                    lambda state: _along(fold, a.value(state), axis))  # fmt: skip
+                    lambda state: along(fold, a.value(state), axis))  # fmt: skip
 
     def scan(self, dtype: str, shape: Shape, depth: int) -> Node | None:
         if not shape or dtype == "bool":
@@ -222,7 +226,7 @@ class Expressions(Leaves):
         a = self.expression(source, shape, depth)
         text = f"{op}({a.text}, axis={axis}{', reverse=true' if reverse else ''})"
         return Node(
-            text, dtype, shape, lambda state: _scan(fold, a.value(state), axis, reverse, source != dtype)
+            text, dtype, shape, lambda state: scanned(fold, a.value(state), axis, reverse, source != dtype)
         )
 
     def dot(self, depth: int) -> Node:
@@ -252,7 +256,7 @@ def _position(row: list[Number], largest: bool) -> int:
     return row.index(max(row) if largest else min(row))
 
 
-def _along(fold: Callable[[list[Number]], Number], tile: np.ndarray, axis: int) -> np.ndarray:
+def along(fold: Callable[[list[Number]], Number], tile: np.ndarray, axis: int) -> np.ndarray:
     moved = np.moveaxis(tile, axis, -1)
     result = np.empty(moved.shape[:-1], dtype=object)
     for at in np.ndindex(result.shape):
@@ -260,7 +264,7 @@ def _along(fold: Callable[[list[Number]], Number], tile: np.ndarray, axis: int) 
     return result
 
 
-def _scan(
+def scanned(
     fold: Callable[[Number, Number], Number], tile: np.ndarray, axis: int, reverse: bool, to_int: bool
 ) -> np.ndarray:
     moved = np.moveaxis(tile, axis, -1).copy()

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from random import Random
 
 import numpy as np
 
 from tests.fuzzing import arithmetic
 from tests.fuzzing.arithmetic import EXACT, INTS, Number
+from tests.fuzzing.choices import Choices
 from tests.fuzzing.nodes import DTYPES, Node, Shape, State, Variable, each, number
 
 
 class Leaves:
     """Draws the leaves; a subclass draws what is above them."""
 
-    def __init__(self, random: Random, inputs: dict[str, tuple[str, Shape]]) -> None:
+    def __init__(self, random: Choices, inputs: dict[str, tuple[str, Shape]]) -> None:
         self.random = random
         self.inputs = inputs
         self.scope: list[Variable] = []
@@ -26,7 +26,7 @@ class Leaves:
     # ------------------------------------------------------------------------------------ leaves
 
     def chance(self, percent: int) -> bool:
-        return self.random.randrange(100) < percent
+        return self.random.chance(percent)
 
     def any_dtype(self) -> str:
         return self.random.choice(DTYPES)
@@ -85,6 +85,8 @@ class Leaves:
 
     def load(self, dtype: str, shape: Shape) -> Node:
         """A read of an input, in range or out of it, perhaps masked and with another value outside."""
+        if self.chance(20):
+            return self.gather(dtype, shape)
         fitting = [
             name for name, (_, extents) in self.inputs.items() if len(extents) == len(shape) or not shape
         ]
@@ -105,6 +107,45 @@ class Leaves:
         self.reads += 1
         indices = [self._index(shape[axis] if shape else None, extents[axis]) for axis in range(len(extents))]
         text = f"{name}[{', '.join(index.text for index in indices)}]"
+
+        def at(state: State) -> Callable[[Shape], Shape]:
+            places = [np.atleast_1d(index.value(state)) for index in indices]
+            return lambda element: tuple(
+                places[axis][element[axis] if shape else 0] for axis in range(len(extents))
+            )
+
+        return self._read(name, text, dtype, shape, at)
+
+    def gather(self, dtype: str, shape: Shape) -> Node:
+        """A pointwise read: index tiles that broadcast together, now and then outside."""
+        names = [name for name, (stored, _) in self.inputs.items() if stored == dtype]
+        if not names:
+            return self.filled(dtype, shape)
+        name = self.random.choice(names)
+        extents = self.inputs[name][1]
+        self.reads += 1
+        indices = [self._spot(shape if axis == 0 else self._stretched(shape), extent)
+                   for axis, extent in enumerate(extents)]  # fmt: skip
+        text = f"{name}[[{', '.join(index.text for index in indices)}]]"
+
+        def at(state: State) -> Callable[[Shape], Shape]:
+            places = [np.broadcast_to(index.value(state), shape) for index in indices]
+            return lambda element: tuple(place[element] for place in places)
+
+        return self._read(name, text, dtype, shape, at)
+
+    def _spot(self, shape: Shape, extent: int) -> Node:
+        """Numbers from -1 to the extent."""
+        dtype = self.random.choice(["i32", "i64"])
+        base = self.expression(dtype, shape, 1)
+        return Node(f"({base.text} % {extent + 2} - 1)", dtype, shape,
+                    lambda state: each(lambda a: a % (extent + 2) - 1, base.value(state)))  # fmt: skip
+
+    def _read(
+        self, name: str, text: str, dtype: str, shape: Shape, at: Callable[[State], Callable[[Shape], Shape]]
+    ) -> Node:
+        """The read whose elements stand where `at` says, with a mask and a value outside, or without."""
+        extents = self.inputs[name][1]
         inner = self.reads < 3
         mask = self.expression("bool", self._stretched(shape), 1) if inner and self.chance(40) else None
         other = self._other(dtype, shape) if inner and self.chance(40) else None
@@ -114,16 +155,16 @@ class Leaves:
         zero: Number = False if dtype == "bool" else 0 if dtype in INTS else 0.0
 
         def value(state: State) -> np.ndarray:
-            tensor, places = state.tensors[name], [np.atleast_1d(index.value(state)) for index in indices]
+            tensor, place_of = state.tensors[name], at(state)
             allowed = np.broadcast_to(mask.value(state), shape) if mask else np.full(shape, True)
             outside = (
                 np.broadcast_to(other.value(state), shape) if other else np.full(shape, zero, dtype=object)
             )
             result = np.empty(shape, dtype=object)
-            for at in np.ndindex(shape):
-                place = tuple(places[axis][at[axis] if shape else 0] for axis in range(len(extents)))
+            for element in np.ndindex(shape):
+                place = place_of(element)
                 inside = all(0 <= i < n for i, n in zip(place, extents, strict=True))
-                result[at] = tensor[place] if inside and allowed[at] else outside[at]
+                result[element] = tensor[place] if inside and allowed[element] else outside[element]
             return result
 
         return Node(f"({text})", dtype, shape, value)

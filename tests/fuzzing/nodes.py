@@ -16,7 +16,11 @@ from tests.fuzzing.arithmetic import FLOATS, INTS, Number
 
 Shape = tuple[int, ...]
 
-SHAPES: tuple[Shape, ...] = ((), (), (4,), (4,), (8,), (3,), (4, 8), (8, 4), (3, 4), (2, 3, 4))
+SHAPES: tuple[Shape, ...] = (
+    (), (), (4,), (4,), (8,), (3,), (1,), (5,), (13,), (4, 8), (8, 4), (3, 4), (1, 7), (16, 1), (1, 1), (5, 3),
+    (16, 16), (2, 3, 4), (2, 1, 5), (2, 1, 2, 3), (32,),
+)  # fmt: skip
+"""Powers of two, odd and prime extents, ones, and some that are longer than the tensors."""
 DTYPES = ("bool", *INTS, *FLOATS)
 
 
@@ -27,6 +31,8 @@ class State:
     program: int
     tensors: dict[str, np.ndarray]
     values: dict[str, np.ndarray] = field(default_factory=dict)
+    errors: dict[str, np.ndarray] = field(default_factory=dict)
+    """Of tensors whose elements are no exact matter: how far each may be off."""
 
 
 @dataclass(frozen=True)
