@@ -1,22 +1,16 @@
-"""Runs a piece of a long run in a process of its own, and writes one line of JSON for each thing that happens.
-
-A process of its own: numba keeps all that it ever compiled, and a fault in machine code ends the process, not the run.
-"""
+"""Runs a piece of a long run of random programs, see `tests.fuzzing.long_run`."""
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 
 from tests.fuzzing.choices import Choices
+from tests.fuzzing.long_run import say
 from tests.fuzzing.programs import random_program
 from tests.fuzzing.running import EVERY, check
 from tests.fuzzing.shrinking import kind, shrunk
-
-
-def say(**what: object) -> None:
-    print(json.dumps(what), flush=True)
+from tests.fuzzing.speed import prepare
 
 
 def devices_of(number: int, devices: Sequence[str]) -> tuple[str, ...]:
@@ -25,6 +19,7 @@ def devices_of(number: int, devices: Sequence[str]) -> tuple[str, ...]:
 
 
 def run(first: int, count: int, seed: int, devices: Sequence[str]) -> None:
+    prepare()
     for number in range(first, first + count):
         say(begin=number)
         choices, chosen = Choices(seed + number), devices_of(number, devices)
@@ -34,9 +29,9 @@ def run(first: int, count: int, seed: int, devices: Sequence[str]) -> None:
         except Exception as failure:
             wanted = kind(failure)
             small = shrunk(choices.made, lambda p, n=number, d=chosen: check(p, n, d), wanted)
-            say(failed=number, kind=wanted, text=str(failure).strip()[:2000], program=small.text,
+            say(failed=number, kind=wanted, text=str(failure).strip()[:2000], input=small.text,
                 layouts=small.layouts)  # fmt: skip
-        say(end=number, ran=chosen)
+        say(end=chosen)
 
 
 if __name__ == "__main__":
