@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -16,6 +15,7 @@ from collections.abc import Sequence
 import click
 
 from tilelang.cli.faults import COMPILER_BUG, INTERRUPTED, OK, PIPE_CLOSED, USAGE, USER_ERROR, Fault
+from tilelang.cli.output import CannotPrint, abandon_lost_streams, open_streams
 from tilelang.diagnostics import CompileError
 from tilelang.near import nearest
 
@@ -77,20 +77,11 @@ def tilec() -> None:
 
 def main() -> None:
     """What the installed `tilec` calls."""
-    # Python has None for a stream that the caller has closed: `tilec ... >&-`.
-    sys.stdout, sys.stderr = (s or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
-                              for s in (sys.stdout, sys.stderr))
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            # A terminal that cannot show a character gets an escape, not a crash.
-            stream.reconfigure(errors="backslashreplace")
+    open_streams()
     # A library's warning (the cache cannot be used, say) is one line, without a place in our source.
     warnings.formatwarning = lambda message, *_, **__: f"tilec: warning: {message}\n"
     status = run(sys.argv[1:])
-    if status == PIPE_CLOSED:
-        # Python would complain once more when it flushes the closed pipe at exit.
-        with contextlib.suppress(OSError, ValueError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    abandon_lost_streams()
     sys.exit(status)
 
 
@@ -102,9 +93,22 @@ def run(argv: Sequence[str]) -> int:
         return status
     except BrokenPipeError:
         return PIPE_CLOSED
+    except CannotPrint as error:
+        _say_unprintable(error)
+        return USER_ERROR
     except KeyboardInterrupt:
         click.echo("interrupted", err=True)
         return INTERRUPTED
+
+
+def _say_unprintable(error: CannotPrint) -> None:
+    """The standard output takes no more; if it is the standard error stream, there is nobody to tell."""
+    from tilelang.cli.terminal import show_diagnostics
+
+    reason = (error.strerror or str(error),)
+    fault = Fault("E0713", "the standard output cannot be written", notes=reason)
+    with contextlib.suppress(OSError):
+        show_diagnostics(fault.diagnostics, None)
 
 
 def _invoke(argv: list[str]) -> int:
@@ -131,7 +135,7 @@ def _invoke(argv: list[str]) -> int:
         fault = Fault("E0707", "there is not enough memory for this", notes=notes, help="use smaller arrays")
         show_diagnostics(fault.diagnostics, None)
         return fault.status
-    except BrokenPipeError:
+    except (BrokenPipeError, CannotPrint):
         raise
     except Exception as error:
         # Also an InternalError. Whatever it is, a user sees words and a file, never a traceback.
