@@ -24,7 +24,8 @@ OTHER_OPERATOR: dict[type, tuple[type, ...]] = {
 OTHER_NAME = {"min": "max", "max": "min", "any": "all", "all": "any", "ceil": "floor", "floor": "ceil"}
 
 PROSE = ("notes", "help", "label")
-"""What a message says beside its code and place is the learner's to word: that is left alone, and any text with blanks."""
+"""What a message says beside its code and place is the learner's to word: that is left alone, and so is any text with
+blanks."""
 
 Edit = Callable[[], None]
 """Changes a function in place."""
