@@ -164,6 +164,16 @@ def test_a_stream_that_cannot_show_a_character_gets_an_escape(program: str) -> N
     assert result.returncode == 1 and "1 | kernel \\u540d" in result.stderr
 
 
+def opened_once_read(fifo: Path) -> int:
+    """The writing end of a pipe, opened when somebody has opened the other: the process waits for what comes."""
+    for _ in range(600):
+        try:
+            return os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:
+            time.sleep(0.1)
+    raise AssertionError("nobody reads")
+
+
 def test_ctrl_c_ends_a_process_cleanly(tmp_path: Path) -> None:
     fifo = tmp_path / "never-written.tile"
     os.mkfifo(fifo)
@@ -171,9 +181,10 @@ def test_ctrl_c_ends_a_process_cleanly(tmp_path: Path) -> None:
         [sys.executable, "-c", "from tilelang.cli.main import main; main()", "check", str(fifo)],
         stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    time.sleep(1.0)
+    writer = opened_once_read(fifo)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=60)
+    os.close(writer)
     assert (process.returncode, err.strip()) == (130, "interrupted")
 
 
