@@ -74,3 +74,18 @@ def grade_chapter(word: str) -> None:
         print(f"\n{wrong.exercise.name}: {test}\n{message}")
     if todo is not None:
         print(f"next: {todo.exercise.name}; `tilec course hint {chapter.short} {todo.exercise.name}` gives a hint")
+
+
+def grade_capstone() -> None:
+    """Grade `course/ch13_capstone/attention.tile`, as `tilec course grade ch13` does, and say what to do next."""
+    from course.puzzles import grading, learning
+    from course.puzzles.capstone import CAPSTONE
+
+    verdict, found = grading.grade_capstone()
+    learning.record([verdict])
+    print(f"course/ch13_capstone/attention.tile, on a compiler with {found.count} functions of yours\n")
+    print(f"  {CAPSTONE.name:<24} {'hard':<8} {verdict.status}")
+    if verdict.status == grading.FAILED:
+        print(f"\n{verdict.message}")
+    if verdict.status != grading.PASSED:
+        print("\n`tilec course hint ch13` gives a hint")

@@ -20,8 +20,12 @@ def hints_of(chapter: Chapter, exercise: Exercise) -> tuple[str, ...]:
 
 def next_hint(chapter: Chapter, exercise: Exercise) -> tuple[int, int, str]:
     """(its number, how many there are, the hint); after the last one the last again."""
-    hints, given = hints_of(chapter, exercise), _given()
-    key = f"{chapter.short}.{exercise.name}"
+    return next_of(f"{chapter.short}.{exercise.name}", hints_of(chapter, exercise))
+
+
+def next_of(key: str, hints: tuple[str, ...]) -> tuple[int, int, str]:
+    """The same for any list of hints; what has been given is remembered under `key`."""
+    given = _given()
     number = min(given.get(key, 0), len(hints) - 1)
     given[key] = number + 1
     with contextlib.suppress(OSError):  # without memory it is the first hint again

@@ -28,16 +28,11 @@ def statuses(chapter: Chapter) -> dict[str, str]:
         found = functions(chapter.file.read_text(encoding="utf-8"))
     except (OSError, SyntaxError, ValueError):
         return {exercise.name: WRITTEN for exercise in chapter.exercises}
-    verdicts = _verdicts()
     result = {}
     for exercise in chapter.exercises:
         node = found.get(exercise.name)
-        if node is None or is_stub(node):
-            result[exercise.name] = NOT_STARTED
-            continue
-        verdict = verdicts.get(_key(chapter, exercise), {})
-        known = verdict.get("function") == fingerprint(node)
-        result[exercise.name] = (DONE if verdict.get("passed") else FAILED) if known else WRITTEN
+        begun = node is not None and not is_stub(node)
+        result[exercise.name] = status_of(_key(chapter, exercise), fingerprint(node)) if node and begun else NOT_STARTED
     return result
 
 
@@ -48,17 +43,32 @@ def record(chapter: Chapter, results: list[Result]) -> None:
         found = functions(chapter.file.read_text(encoding="utf-8"))
     except (OSError, SyntaxError, ValueError):
         return
-    verdicts = _verdicts()
+    entries: dict[str, dict] = {}
     for result in mine:
         node = found.get(result.exercise.name)
         if node is not None and not is_stub(node):
-            entry = {"function": fingerprint(node), "passed": result.status == PASSED, "at": int(time.time())}
-            verdicts[_key(chapter, result.exercise)] = entry
-    with contextlib.suppress(OSError):  # a read-only checkout has no memory, and grading works all the same
+            entries[_key(chapter, result.exercise)] = entry(fingerprint(node), result.status == PASSED)
+    remember(entries)
+
+
+def entry(fingerprint: str, passed: bool) -> dict[str, object]:
+    """A verdict on what has this fingerprint, given now."""
+    return {"function": fingerprint, "passed": passed, "at": int(time.time())}
+
+
+def remember(entries: dict[str, dict]) -> None:
+    """Add verdicts to those that are kept. A read-only checkout has no memory, and grading works all the same."""
+    with contextlib.suppress(OSError):
         make_folder()
         aside = FOLDER / f"{GRADED}.{os.getpid()}"
-        aside.write_text(json.dumps(verdicts, indent=1, sort_keys=True), encoding="utf-8")
+        aside.write_text(json.dumps({**_verdicts(), **entries}, indent=1, sort_keys=True), encoding="utf-8")
         os.replace(aside, FOLDER / GRADED)
+
+
+def status_of(key: str, fingerprint: str) -> str:
+    """What is known of something that was begun: not graded as it stands, not right, or done."""
+    verdict = _verdicts().get(key, {})
+    return WRITTEN if verdict.get("function") != fingerprint else DONE if verdict.get("passed") else FAILED
 
 
 def _key(chapter: Chapter, exercise: Exercise) -> str:
@@ -80,16 +90,16 @@ def make_folder() -> None:
         ignore.write_text("*\n", encoding="utf-8")
 
 
-def keep_copy(chapter: Chapter) -> Path | None:
-    """A copy of the learner's file, dated; None if there is no file. Raises OSError."""
-    if not chapter.file.is_file():
+def keep_copy(file: Path, name: str) -> Path | None:
+    """A copy of a learner's file, called `name` and dated; None if there is no file. Raises OSError."""
+    if not file.is_file():
         return None
     make_folder()
     stamp = time.strftime("%Y%m%d-%H%M%S")
-    path = FOLDER / f"{chapter.name}-{stamp}.py"
+    path = FOLDER / f"{name}-{stamp}{file.suffix}"
     number = 1
     while path.exists():
         number += 1
-        path = FOLDER / f"{chapter.name}-{stamp}-{number}.py"
-    shutil.copy2(chapter.file, path)
+        path = FOLDER / f"{name}-{stamp}-{number}{file.suffix}"
+    shutil.copy2(file, path)
     return path

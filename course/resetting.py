@@ -19,7 +19,7 @@ def reset_chapter(chapter: Chapter, name: str = "") -> Path | None:
     """
     stubs = exercise_text(chapter)
     text = stubs if not name else _with_stub(chapter, name, stubs)
-    copy = keep_copy(chapter)
+    copy = keep_copy(chapter.file, chapter.name)
     chapter.file.write_text(text, encoding="utf-8", newline="\n")
     return copy
 

@@ -8,6 +8,7 @@ from course.pictures.bars import Bar, draw_bars
 from course.pictures.butterfly import draw_butterfly
 from course.pictures.chain import draw_chain
 from course.pictures.gpu import draw_gpu, draw_grid, draw_memories
+from course.pictures.matrices import draw_matrices
 from course.pictures.names import draw_names
 from course.pictures.owners import Cell, draw_cells, draw_holdings
 from course.pictures.passes import draw_pass
@@ -39,6 +40,7 @@ __all__ = [
     "draw_grid",
     "draw_holdings",
     "draw_layout",
+    "draw_matrices",
     "draw_memories",
     "draw_names",
     "draw_pass",

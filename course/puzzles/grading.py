@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from course.installing import Installed, installed
+from course.puzzles.capstone import CAPSTONE
 from course.puzzles.cases import Case, cases
 from course.puzzles.judging import check_surroundings, check_traffic, check_values
 from course.puzzles.running import Attempt, NotStarted, Wrong
@@ -50,6 +52,18 @@ def grade(puzzle: Puzzle, path: Path | None = None) -> Verdict:
     return Verdict(puzzle, PASSED)
 
 
+def grade_capstone(path: Path | None = None, source: Path | None = None) -> tuple[Verdict, Installed]:
+    """The capstone on the learner's compiler: with the functions in it that have passed their graders, or with those of
+    the folder `source`. Also which these are. Raises CourseError: they cannot be loaded.
+    """
+    with installed(source=source, only_done=source is None) as found:
+        verdict = grade(CAPSTONE, path)
+    if verdict.status == FAILED and found.count and grade(CAPSTONE, path).status == PASSED:
+        said = "right on the compiler as it came, but not with your functions in it: one of them is not right"
+        verdict = Verdict(CAPSTONE, FAILED, f"{said}\n{verdict.message}")
+    return verdict, found
+
+
 @cache
 def _cases(name: str) -> tuple[Case, ...]:
-    return tuple(cases(next(p for p in PUZZLES if p.name == name)))
+    return tuple(cases(next(p for p in (*PUZZLES, CAPSTONE) if p.name == name)))

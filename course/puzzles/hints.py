@@ -11,9 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from course.puzzles import capstone
 from course.puzzles.cases import Case, is_poison
-from course.puzzles.slips import SLIPS
+from course.puzzles.slips import SLIPS as SLIPS_OF_PUZZLES
 from course.puzzles.specs import Array
+
+SLIPS = {**SLIPS_OF_PUZZLES, capstone.CAPSTONE.name: capstone.SLIPS}
 
 
 @dataclass(frozen=True)

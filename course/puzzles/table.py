@@ -43,6 +43,7 @@ class Puzzle:
         traffic: what may be moved.
         special: inputs into which infinities, NaN and the like are put.
         large: inputs that are tried a hundred times larger too.
+        folder: where its file is, if not here.
     """
 
     name: str
@@ -54,15 +55,16 @@ class Puzzle:
     traffic: Traffic
     special: tuple[str, ...] = ()
     large: tuple[str, ...] = ()
+    folder: Path | None = None
 
     @property
     def file(self) -> Path:
         """Where the learner writes."""
-        return HERE / f"{self.name}.tile"
+        return (self.folder or HERE) / f"{self.name}.tile"
 
     @property
     def solution(self) -> Path:
-        return SOLUTIONS / f"{self.name}.tile"
+        return (SOLUTIONS.parent / self.folder.name if self.folder else SOLUTIONS) / f"{self.name}.tile"
 
     def __str__(self) -> str:
         return self.name

@@ -162,3 +162,75 @@ def test_plain_pytest_reads_well(checkout: Path) -> None:
     assert "ch05 nearest                  not started" in out
     assert out.count("nearest is not started") == 1, "said once, not by each of its tests"
     assert "a and c are not neighbours" in out and "site-packages" not in out and "def test_" not in out
+
+
+# --------------------------------------------------------------------------------------- kernels to write
+
+COPY = "let i = program_id(0) * BLOCK +: BLOCK; y[i] = x[i]; }\n"
+
+
+def write_kernel(checkout: Path, name: str, body: str) -> Path:
+    path = checkout / "course" / "puzzles" / name
+    path.write_text(path.read_text().replace("    # Your code.\n}\n", body))
+    return path
+
+
+def test_a_puzzle_is_graded_listed_and_reset(checkout: Path) -> None:
+    assert re.search(r"^      01_copy +not started$", tilec(checkout, "course")[1], re.MULTILINE)
+    path = write_kernel(checkout, "01_copy.tile", COPY)
+    assert re.search(r"^      01_copy +not graded$", tilec(checkout, "course list")[1], re.MULTILINE)
+    status, out, err = tilec(checkout, "course grade puzzles/copy")
+    assert (status, err) == (0, "") and out.startswith("graded: course/puzzles/01_copy.tile\n")
+    assert re.search(r"^01_copy +passed$", out, re.MULTILINE)
+    shown = tilec(checkout, "course")[1]
+    assert re.search(r"^      01_copy +done$", shown, re.MULTILINE) and "Kernels to write  (1 of 24 done)" in shown
+    path.write_text(path.read_text().replace("x[i]", "x[i + 1]"))
+    status, out, _ = tilec(checkout, "course grade course/puzzles/01_copy.tile")
+    assert status == 1 and "off by one" in out and "tilec course hint puzzles/01_copy" in out
+    assert re.search(r"^      01_copy +not right yet$", tilec(checkout, "course")[1], re.MULTILINE)
+    status, out, _ = tilec(checkout, "course reset puzzles/01")
+    kept = re.search(r"what was there is in (\S+)", out)
+    assert status == 0 and kept and "x[i + 1]" in (checkout / kept.group(1)).read_text()
+    assert path.read_text().endswith("    # Your code.\n}\n")
+
+
+def test_hints_for_puzzles_come_in_steps(checkout: Path) -> None:
+    said = [tilec(checkout, "course hint puzzles/rotary")[1] for _ in range(4)]
+    assert [re.match(r"20_rotary, hint (\d) of 3", s).group(1) for s in said] == ["1", "2", "3", "3"]  # type: ignore[union-attr]
+    assert "solutions/puzzles/20_rotary.tile" in said[2]
+    assert "attention, hint 1 of 3" in tilec(checkout, "course hint capstone")[1]
+
+
+def test_the_capstone_is_graded_on_the_learners_compiler(checkout: Path, tmp_path: Path) -> None:
+    tilec(checkout, "course grade ch05 look_up")
+    status, out, err = tilec(checkout, "course grade ch13")
+    assert (status, err) == (1, "") and re.search(r"^  names +yours: look_up \(1 of 6\)$", out, re.MULTILINE)
+    assert "the body of `attention` in attention.tile is empty" in out
+    solution = checkout / "solutions" / "ch13_capstone" / "attention.tile"
+    mine = tmp_path / "mine.tile"
+    mine.write_text(solution.read_text())
+    status, out, _ = tilec(checkout, f"course grade ch13 --file {mine}")
+    assert status == 0 and re.search(r"^attention +passed$", out, re.MULTILINE)
+    status, _, err = tilec(checkout, f"course grade ch13 --file {solution}")
+    assert status == 1 and "error[E0743]" in err and "is the solution, not yours" in err
+
+
+def test_results_of_puzzles_as_data(checkout: Path, tmp_path: Path) -> None:
+    out = tmp_path / "results.json"
+    status, shown, _ = tilec(checkout, f"course grade puzzles/02 --json - --gradescope {out}")
+    found = json.loads(shown)
+    assert status == 1 and (found["points"], found["max_points"]) == (0, 1)
+    assert found["puzzles"][0]["name"] == "puzzles/02_scale" and found["puzzles"][0]["status"] == "not started"
+    assert json.loads(out.read_text())["tests"][0]["status"] == "failed"
+
+
+@pytest.mark.parametrize(("line", "code", "says"), [
+    ("course grade puzzles/sofmax", "E0742", "did you mean `puzzles/softmax`?"),
+    ("course grade puzzles/12 matmul", "E0742", "leave the second word out"),
+    ("course reset puzzles", "E0742", "name one, as in puzzles/12"),
+    ("course grade puzzles --file nowhere.tile", "E0742", "name one, as in puzzles/12"),
+    ("course grade puzzles/12 --file nowhere.tile", "E0743", "there is no file `nowhere.tile`"),
+])  # fmt: skip
+def test_mistakes_with_puzzles(checkout: Path, line: str, code: str, says: str) -> None:
+    status, out, err = tilec(checkout, line)
+    assert status != 0 and out == "" and f"error[{code}]" in err and says in err

@@ -14,10 +14,12 @@ from click.testing import CliRunner
 import tilelang
 from course.puzzles import specs, table
 from course.puzzles.__main__ import main
+from course.puzzles.capstone import CAPSTONE
 from course.puzzles.cases import ABOUT, Case, arena, cases, embed, is_poison
 from course.puzzles.grading import FAILED, NOT_STARTED, grade
 from course.puzzles.hints import Pattern, likely_cause
 from course.puzzles.judging import check_surroundings, check_values, differs
+from course.puzzles.nudges import NUDGES
 from course.puzzles.running import Attempt, Outcome, Wrong
 from course.puzzles.slips import SLIPS
 from course.puzzles.stubs import stale, stub
@@ -391,3 +393,8 @@ def test_strides_waste_sectors(tmp_path: Path) -> None:
 def test_a_program_apart_is_counted_apart(tmp_path: Path) -> None:
     (_, _, sectors, _), _ = moved(tmp_path, "y[i] = x[0];")
     assert sectors == 64 * 32
+
+
+def test_every_puzzle_has_hints() -> None:
+    assert list(NUDGES) == [*(puzzle.name for puzzle in PUZZLES), CAPSTONE.name]
+    assert all(len(hint) > 20 for pair in NUDGES.values() for hint in pair)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tilelang.cli import puzzles
 from tilelang.cli.faults import OK, USAGE, USER_ERROR, Fault
 from tilelang.cli.files import write_text
 from tilelang.near import nearest
@@ -62,7 +63,14 @@ def list_() -> int:
 @click.option("--json", "as_json", type=click.Path(), metavar="PATH", help="Write the results as JSON; - prints them.")
 @click.option("--gradescope", type=click.Path(), metavar="PATH", help="Write a results.json for Gradescope.")
 def grade(chapter: str, exercise: str | None, file: str | None, as_json: str | None, gradescope: str | None) -> int:
-    """Grade your functions of a chapter (ch05, 5 or names), or one of them."""
+    """Grade your functions of a chapter (ch05, 5 or names), or one of them.
+
+    Or your kernels: puzzles/12 or another, puzzles for all of them, ch13 for the capstone.
+    """
+    kernels = puzzles.chosen(chapter)
+    if kernels is not None:
+        _no_exercise(chapter, exercise)
+        return puzzles.grade(kernels, Path(file) if file is not None else None, as_json, gradescope)
     found, chosen = _chapter(chapter), None
     if exercise is not None:
         chosen = _exercise(found, exercise)
@@ -96,7 +104,11 @@ def grade(chapter: str, exercise: str | None, file: str | None, as_json: str | N
 @click.argument("chapter")
 @click.argument("exercise", required=False)
 def hint(chapter: str, exercise: str | None) -> int:
-    """Give the next hint for an exercise (the first that is not done, if none is named)."""
+    """Give the next hint for an exercise (the first that is not done, if none is named), or for a puzzle."""
+    kernels = puzzles.chosen(chapter)
+    if kernels is not None:
+        _no_exercise(chapter, exercise)
+        return puzzles.hint(kernels)
     from course.hints import next_hint
     from course.progress import DONE, statuses
 
@@ -119,7 +131,11 @@ def hint(chapter: str, exercise: str | None) -> int:
 @click.argument("chapter")
 @click.argument("exercise", required=False)
 def reset(chapter: str, exercise: str | None) -> int:
-    """Begin a chapter anew, or one function of it; what you have written is kept as a copy."""
+    """Begin a chapter anew, or one function of it, or a puzzle; what you have written is kept as a copy."""
+    kernels = puzzles.chosen(chapter)
+    if kernels is not None:
+        _no_exercise(chapter, exercise)
+        return puzzles.reset(kernels)
     from course.resetting import reset_chapter
 
     found = _chapter(chapter)
@@ -162,6 +178,13 @@ def _chapter(word: str) -> Chapter:
     raise Fault("E0741", title, notes=(f"they are {', '.join(names)}",), help=help, status=USAGE)
 
 
+def _no_exercise(word: str, exercise: str | None) -> None:
+    """A puzzle is one kernel."""
+    if exercise is not None:
+        title = f"`{printable(word)}` has no exercise `{printable(exercise)}`"
+        raise Fault("E0742", title, help=f"leave the second word out: {printable(word)}", status=USAGE)
+
+
 def _exercise(chapter: Chapter, name: str) -> Exercise:
     names = [e.name for e in chapter.exercises]
     if name in names:
@@ -195,7 +218,9 @@ def _list() -> int:
         click.echo(f"{chapter.short}  {chapter.title}  ({done} of {len(states)} done)")
         for exercise in chapter.exercises:
             click.echo(f"      {exercise.name:<{WIDTH}} {exercise.level:<9} {states[exercise.name]}")
+    puzzles.show_list()
     click.echo("\nwrite in course/chNN_*/exercise.py; then: tilec course grade chNN, tilec course hint chNN")
+    click.echo("write in course/puzzles/NN_*.tile; then: tilec course grade puzzles/NN, tilec course hint puzzles/NN")
     return OK
 
 
