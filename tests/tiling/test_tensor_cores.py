@@ -87,7 +87,8 @@ def test_products_of_many_shapes(dtype, shape, metas):
 
 
 @pytest.mark.parametrize("stages", [1, 2, 3, 4])
-@pytest.mark.parametrize(("m", "k", "n"), [(70, 104, 72), (1, 8, 8), (65, 136, 264), (64, 32, 64)])
+@pytest.mark.parametrize(("m", "k", "n"), [(70, 104, 72), (1, 8, 8), (65, 136, 264), (64, 32, 64), (70, 112, 80),
+                                           (1, 16, 16), (129, 80, 48)])
 def test_ragged_edges_are_filled_with_zeros(m, k, n, stages):
     report = agrees(MATMUL, *pair(m, k, n), stages=stages)
     assert (executed(report, "shared.copy_async") > 0) == (stages > 1)
@@ -300,3 +301,57 @@ def test_every_barrier_of_the_pipeline_is_needed():
                  if not execute(without_barrier(thread, number), {"a": a, "b": b, "c": c}, dims, grid).races]
     in_plain_loop = 2  # the other way to do the loop, which these arguments do not take
     assert len(unnoticed) <= in_plain_loop
+
+# ------------------------------------------------------------------------------------ steady copies
+
+
+def branches(thread: Kernel) -> int:
+    """`if`s in the loop of a product."""
+    loops = [list(op.blocks[0].walk()) for op in thread.walk() if op.name == "for"]
+    (body,) = [ops for ops in loops if any(op.name == "async.wait" for op in ops)]
+    return sum(op.name == "if" for op in body)
+
+
+def test_copies_are_made_ready_before_the_loop_where_chunks_are_whole():
+    """With K and N multiples of 16 no chunk is cut: no branch in the loop, one comparison a chunk."""
+    _, steady, *_ = compiled(MATMUL, *pair(70, 64, 80))
+    _, cut, *_ = compiled(MATMUL, *pair(70, 72, 80))
+    assert (branches(steady), branches(cut)) == (0, 1)
+
+
+@pytest.mark.parametrize("shape", [(70, 64, 80), (64, 256, 64), (200, 16, 16), (40, 0, 48), (17, 48, 32)])
+@pytest.mark.parametrize("metas", [{}, {"BM": 128, "BN": 128, "stages": 2}, {"BN": 32, "BK": 64, "stages": 4},
+                                   {"BN": 16, "BK": 16, "warps": 1}, {"BN": 128, "warps": 1, "BM": 16}])
+def test_steady_copies_copy_what_is_inside(shape, metas):
+    agrees(MATMUL, *pair(*shape), **metas)
+
+
+TURNED = """
+kernel k[stages: {3, 2, 4}](a: f16[K, M], b: f16[N, K], lo: i32, hi: i32, shift: i32, out c: f32[M, N])
+    grid (cdiv(M, 64), cdiv(N, 64)) {
+    let rows = program_id(0) * 64 +: 64;
+    let cols = program_id(1) * 64 +: 64;
+    var acc = zeros([64, 64], f32);
+    for k in range(LO, HI, 32) {
+        acc = dot(transpose(a[AT, rows]), transpose(b[cols, AT]), acc);
+    }
+    c[rows, cols] = acc;
+}
+"""
+
+
+@pytest.mark.parametrize(("lo", "hi", "at", "steady"), [
+    ("0", "K", "k +: 32", True), ("0", "K", "k + 16 +: 32", True), ("16", "K", "k +: 32", True),
+    ("0", "minimum(K, 80)", "k +: 32", True), ("0", "maximum(K - 40, 0)", "k +: 32", False),
+    ("0", "K", "k + (shift * 8) as i64 +: 32", False), ("(lo * 8) as i64", "K", "k +: 32", False),
+    ("lo * 8", "hi", "k +: 32", False),
+    ("0", "2 * K", "k +: 32", False), ("0", "K", "2 * k +: 32", False)])
+def test_bounds_and_what_is_added_to_the_index(lo, hi, at, steady):
+    """It refuses where 32 bits might not do: bounds that the launch gives, and what is not known to be small."""
+    text = TURNED.replace("LO", lo).replace("HI", hi).replace("AT", at)
+    a, b, c = random(112, 70 + 10), random(96, 112, seed=1), np.zeros((80, 96), np.float32)
+    numbers = (np.int32(-4), np.int32(500), np.int32(-2))
+    for stages in (2, 3, 4):
+        agrees(text, a, b, *numbers, c, stages=stages)
+    _, thread, *_ = compiled(text, a, b, *numbers, c)
+    assert (branches(thread) == 0) == steady

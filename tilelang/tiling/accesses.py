@@ -164,10 +164,16 @@ class Accesses:
 
     # ---------------------------------------------------------------- the access itself
 
-    def inside_and_offset(self, parts: Access, indices: Sequence[Value]) -> tuple[Value | None, Value]:
-        """Is the element at these indices inside the tensor (ALWAYS if there is nothing to ask), and where is it?"""
+    def inside_and_offset(self, parts: Access, indices: Sequence[Value],
+                          dtype: DType = I64) -> tuple[Value | None, Value]:
+        """Is the element at these indices inside the tensor (ALWAYS if there is nothing to ask), and where is it? The
+        offset is of type `dtype`."""
         operands = Operands(parts, tuple(indices), None, None, None, None)
-        return self._condition(operands), self._offset(operands)
+        return self._condition(operands), self._offset(operands, dtype)
+
+    def widened(self, offset: Value) -> Value:
+        """An offset as accesses want it."""
+        return self._as(I64, offset, "offset")
 
     def _access(self, op: Op, operands: Operands, owner: str | None) -> Value | None:
         condition = self._condition(operands)
@@ -231,7 +237,7 @@ class Accesses:
                       kind=op.attrs["kind"])
         return (old,)
 
-    def _offset(self, operands: Operands) -> Value:
+    def _offset(self, operands: Operands, wanted: DType = I64) -> Value:
         """The element's distance from the tensor's first, in elements. The element is inside the tensor."""
         emit, tensor, total = self.write.emit, operands.parts.tensor, None
         dtype = I32 if self.small else I64
@@ -240,4 +246,4 @@ class Accesses:
             if not self.write.has_unit_stride(tensor, axis):
                 step = emit.op("mul", step, self.write.stride(tensor, axis, dtype), hint="offset")
             total = step if total is None else emit.op("add", total, step, hint="offset")
-        return self.write.constant(0, I64) if total is None else self._as(I64, total, "offset")
+        return self.write.constant(0, wanted) if total is None else self._as(wanted, total, "offset")

@@ -24,8 +24,10 @@ from tilelang.tiling.accesses import Accesses
 from tilelang.tiling.elements import Elements
 from tilelang.tiling.homes import Homes
 from tilelang.tiling.mma import MatrixRead
+from tilelang.tiling.motion import Motion
 from tilelang.tiling.numbers import Number
 from tilelang.tiling.pipeline_plans import CHUNK, Pipeline
+from tilelang.tiling.steady import SteadyCopies, is_steady
 from tilelang.tiling.tensor_cores import Staged, TensorCores
 from tilelang.tiling.writer import ThreadWriter
 
@@ -84,7 +86,9 @@ class _Writer:
         self.cores = pipelines.cores
         self.lower = pipelines.lower
         self.plan = plan
+        self.loop = loop
         self.index = loop.blocks[0].args[0]
+        self.steady: SteadyCopies | None = None
         self.rings = [self._ring(load) for load in plan.loads]
 
     def _ring(self, load: Op) -> Value:
@@ -99,15 +103,16 @@ class _Writer:
     def run(self, bounds: tuple[Value, Value, Value], acc: Value) -> None:
         lo, hi, step = bounds
         emit, index, last = self.write.emit, self.write.index, self.plan.stages - 1
+        self._get_ready(bounds)
         for stage in range(last):
-            self._fetch(self._later(lo, stage), hi, self._number(stage))
+            self._fetch(lo, stage, hi, self._number(stage))
 
         def trip(now: Value, slot: Value) -> Sequence[Value]:
             emit.effect("async.wait", pending=self.plan.stages - 2)
             emit.effect("barrier")
             is_first = emit.op("eq", slot, index.number(0), hint="first")
             before = emit.op("select", is_first, index.number(last), index.add(slot, index.number(-1)), hint="free")
-            self._fetch(self._later(now, last), hi, Number(index, before))
+            self._fetch(now, last, hi, Number(index, before))
             self.cores.multiply(self.plan.product, acc, *self._staged(slot))
             is_last = emit.op("eq", slot, index.number(last), hint="last")
             return (emit.op("select", is_last, index.number(0), index.add(slot, index.number(1)), hint="next"),)
@@ -131,10 +136,28 @@ class _Writer:
 
     # ---------------------------------------------------------------- copies
 
-    def _fetch(self, now: Value, hi: Value, slot: Number) -> None:
-        """Start the copies for one trip, if the loop makes it; they are a group, be it an empty one."""
-        self.write.when(self.write.emit.op("lt", now, hi, hint="more"), lambda: self._copies(now, slot))
+    def _get_ready(self, bounds: tuple[Value, Value, Value]) -> None:
+        """If all addresses move by the same amount in every trip: what is ready before the loop."""
+        motion = Motion(self.index, self.plan.others, self.accesses.ranges)
+        if is_steady(self.plan, self.accesses, motion, self.loop.operands[:3], self.write.threads):
+            with self.homes.scope():
+                self.homes.scalars[self.index] = self.write.constant(0, self.index.dtype)
+                self.lower(self.plan.others)
+                self.steady = SteadyCopies(self.plan, self.write, self.homes, self.elements, self.accesses, motion,
+                                           bounds[1])
+
+    def _fetch(self, now: Value, trips: int, hi: Value, slot: Number) -> None:
+        """Start the copies for so many trips later, if the loop makes that trip; they are a group, be it empty."""
+        if self.steady is None:
+            later = self._later(now, trips)
+            self.write.when(self.write.emit.op("lt", later, hi, hint="more"), lambda: self._copies(later, slot))
+        else:
+            early = (trips + 1 - self.plan.stages) * self.plan.step
+            self.steady.copy(self.write.index.add(self._narrow(now), self.write.index.number(early)), slot, self.rings)
         self.write.emit.effect("async.commit")
+
+    def _narrow(self, now: Value) -> Value:
+        return now if now.dtype == I32 else self.write.emit.op("cast", now, type=TileType(I32), hint="now")
 
     def _copies(self, now: Value, slot: Number) -> None:
         with self.homes.scope():
