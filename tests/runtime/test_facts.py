@@ -19,17 +19,17 @@ def facts(argument: object, shape: tuple[int, ...], **dims: int) -> dict[str, in
 
 
 X = np.zeros((64, 48), np.float32)
-ALL = {"x.aligned": 16, "x.stride0.div": 16, "x.stride1": 1, "small": True}
+ALL = {"x.aligned": 16, "x.forward": True, "x.stride0.div": 16, "x.stride1": 1, "small": True}
 
 
 @pytest.mark.parametrize(("argument", "shape", "wanted"), [
     (None, (64, 48), ALL), (X, (64, 48), ALL),
     (X[:, :17], (64, 17), ALL),
-    (X.T, (48, 64), {"x.aligned": 16, "x.stride0": 1, "x.stride1.div": 16, "small": True}),
-    (X[:, ::2], (64, 24), {"x.aligned": 16, "x.stride0.div": 16, "small": True}),
+    (X.T, (48, 64), {"x.aligned": 16, "x.forward": True, "x.stride0": 1, "x.stride1.div": 16, "small": True}),
+    (X[:, ::2], (64, 24), {"x.aligned": 16, "x.forward": True, "x.stride0.div": 16, "small": True}),
     (X[:, ::-1], (64, 48), {"x.stride0.div": 16, "small": True}),
-    (np.zeros((3, 7), np.float32), (3, 7), {"x.aligned": 16, "x.stride1": 1, "small": True}),
-    (np.zeros((), np.float32), (), {"x.aligned": 16, "small": True})])
+    (np.zeros((3, 7), np.float32), (3, 7), {"x.aligned": 16, "x.forward": True, "x.stride1": 1, "small": True}),
+    (np.zeros((), np.float32), (), {"x.aligned": 16, "x.forward": True, "small": True})])
 def test_facts_of_an_array(argument, shape, wanted):
     assert facts(argument, shape) == wanted
 
@@ -41,7 +41,8 @@ def test_an_array_on_a_gpu_is_aligned_where_its_address_is(address, aligned):
 
 
 def test_dims_that_are_multiples_of_16():
-    assert facts(None, (), M=32, N=33, K=0) == {"x.aligned": 16, "small": True, "M.div": 16, "K.div": 16}
+    assert facts(None, (), M=32, N=33, K=0) == {
+        "x.aligned": 16, "x.forward": True, "small": True, "M.div": 16, "K.div": 16}
 
 
 @pytest.mark.parametrize(("shape", "small"), [

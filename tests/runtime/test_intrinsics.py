@@ -84,3 +84,9 @@ cuda.syncthreads()
 y[t] = s[t ^ 1]""", target)
     assert len(re.findall(r"LDGSTS\.E\.BYPASS\.\S*128", code)) == 2
     assert "LDGDEPBAR" in code and re.search(r"DEPBAR\.LE SB0, 0x1", code)
+
+
+@pytest.mark.parametrize(("function", "target"), [("maximum_nan", "sm_80"), ("minimum_nan", "sm_90")])
+def test_a_maximum_that_keeps_nan_is_one_instruction(function, target):
+    code, _ = compiled(f"y[t] = {function}(y[t], y[t + 1])", target)
+    assert len(re.findall(r"FMNMX\.NAN", code)) == 1 and "FSETP" not in code

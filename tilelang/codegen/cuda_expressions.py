@@ -80,9 +80,13 @@ def type_name(dtype: DType) -> str:
 
 
 class Expressions:
-    """Makes expressions and remembers which library functions and types they use."""
+    """Makes expressions and remembers which library functions and types they use.
 
-    def __init__(self) -> None:
+    `nan_extremes`: there are instructions for the maximum and the minimum of f32 that keep NaN.
+    """
+
+    def __init__(self, nan_extremes: bool = False) -> None:
+        self.nan_extremes = nan_extremes
         self.called: set[str] = set()
         self.types: set[DType] = set()
 
@@ -239,7 +243,8 @@ class Expressions:
         if name == "abs":
             return Expression(f"abs({plain[0]})", dtype)
         if name in ("maximum", "minimum"):
-            return Expression(self.call(f"{name}_float", *plain), dtype)
+            kind = "nan" if self.nan_extremes and wide == F32 else "float"
+            return Expression(self.call(f"{name}_{kind}", *plain), dtype)
         if name == "sign":
             return Expression(self.call(f"sign_{wide}", *plain), dtype)
         if name in ("add", "sub", "div") or (name == "mul" and half):

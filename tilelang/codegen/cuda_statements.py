@@ -195,8 +195,13 @@ class Statements:
         return Expression(f"{quotient} % {grid[axis]}", I64, Level.ARITHMETIC)
 
     def _place(self, op: Op, at: int = 0) -> str:
-        """`x_first + offset`: where the element is in the flat memory of the tensor that is operand `at`."""
+        """`x_first + offset`: where the element is in the flat memory of the tensor that is operand `at`.
+
+        The first element is at 0 if no stride is negative. Then the address is one multiplication and addition.
+        """
         tensor, offset = op.operands[at:at + 2]
+        if self.kernel.attrs.get(f"fact.{tensor.name}.forward"):
+            return self._index(offset)
         first = self.names.name(("first", tensor, 0), "first")
         constant = self.constants.get(offset)
         return first if constant == 0 else f"{first} + {self._index(offset)}"

@@ -13,6 +13,7 @@ are like stands in the kernel's attributes as *facts*, which the runtime finds:
     fact.x.stride1 = 1          neighbours along axis 1 of x are neighbours in memory
     fact.x.stride0.div = 16     the stride of axis 0 is a multiple of 16 elements
     fact.x.aligned = 16         the address of x's first element is a multiple of 16 bytes
+    fact.x.forward = true       no stride of x is negative: its first element is at its lowest address
     fact.small = true           no index, and no distance between elements of a tensor, needs more than 31 bits
 
 It refuses to guess: without facts the answer is that nothing is known. (Triton's analysis of the same name, in

@@ -33,6 +33,8 @@ def launch_facts(binding: Binding, arguments: Mapping[str, Argument]) -> Facts:
         found.update(_of_strides(name, strides))
         if aligned:
             found[f"fact.{name}.aligned"] = DIVISOR
+        if all(stride >= 0 for stride in strides):
+            found[f"fact.{name}.forward"] = True
         small &= sum((n - 1) * abs(stride) for n, stride in zip(shape, strides, strict=True)) < SMALL
         small &= all(extent < SMALL for extent in shape)
     if small:

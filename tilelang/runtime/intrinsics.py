@@ -4,6 +4,7 @@
     mma_f16(acc, 0, a, 0, b, 0)             acc[16, 8] += a[16, 16] @ b[16, 8], by one warp               HMMA
     copy_async(a_shared, at, a, offset, 8)  16 bytes, global -> shared memory, while the thread goes on   LDGSTS
     commit_async(); wait_async_1()          the copies so far form a group; all but 1 group have arrived
+    maximum_nan(x, y)                       the larger of two f32; NaN if one is NaN                  FMNMX.NAN
 
 Each is one PTX instruction, written as inline assembly. An array argument is followed by the position in it; fragments
 are local arrays of u32, two halves or four bytes to a register. All threads of a warp must come, with arguments that
@@ -40,9 +41,15 @@ def _address(context, builder, array_type, array, at):
 
 
 def _shared_address(context, builder, array_type, array, at):
-    """The 32-bit address in shared memory of element `at` of an array there."""
-    pointer = _address(context, builder, array_type, array, at)
-    return builder.ptrtoint(builder.addrspacecast(pointer, ir.PointerType(pointer.type.pointee, SHARED)), I32)
+    """The 32-bit address in shared memory of element `at` of an array there.
+
+    All of it in 32 bits: a 64-bit pointer to the element would keep the constants among the terms of `at` out of the
+    instruction's own offset.
+    """
+    pointer = context.make_array(array_type)(context, builder, array).data
+    start = builder.ptrtoint(builder.addrspacecast(pointer, ir.PointerType(pointer.type.pointee, SHARED)), I32)
+    place = builder.trunc(at, I32) if at.type.width > 32 else at
+    return builder.add(start, builder.mul(place, ir.Constant(I32, array_type.dtype.bitwidth // 8)))
 
 
 def _neighbours(builder, pointer, count: int) -> list:
@@ -58,6 +65,29 @@ def _store_all(builder, values, pointers) -> None:
 def _braces(first: int, count: int) -> str:
     """`{$4, $5}`: a vector operand of PTX."""
     return "{" + ", ".join(f"${n}" for n in range(first, first + count)) + "}"
+
+
+# ------------------------------------------------------------------------------------ maximum, minimum
+
+
+def _extreme(instruction: str) -> Callable:
+    assembly = ir.InlineAsm(ir.FunctionType(F32, [F32, F32]), f"{instruction} $0, $1, $2;", "=f,f,f")
+
+    @intrinsic
+    def extreme(typingctx, a, b):
+        """Of two f32. Comparisons would take three instructions: greater, NaN, select."""
+        if a != types.float32 or b != types.float32:
+            return None
+
+        def codegen(context, builder, signature, arguments):
+            return builder.call(assembly, arguments)
+
+        return types.float32(a, b), codegen
+
+    return extreme
+
+
+maximum_nan, minimum_nan = _extreme("max.NaN.f32"), _extreme("min.NaN.f32")
 
 
 # ------------------------------------------------------------------------------------ ldmatrix

@@ -11,7 +11,8 @@ class Target:
 
     Sizes in bytes. `shared_per_block` is what a block may have after opting in to the larger carve-out;
     `static_shared` is the limit without opting in. `registers_per_thread` is the architectural maximum of 32-bit
-    registers. Figures: CUDA C++ Programming Guide, table "Technical Specifications per Compute Capability".
+    registers. `nan_extremes`: instructions for the maximum and the minimum of two f32 that keep
+    NaN. Figures: CUDA C++ Programming Guide, table "Technical Specifications per Compute Capability".
     """
 
     name: str
@@ -26,13 +27,15 @@ class Target:
     wgmma: bool = False
     async_copy: bool = False
     vector_bytes: int = 16
+    nan_extremes: bool = False
 
 
 TARGETS: dict[str, Target] = {t.name: t for t in (
     Target("sm_75", (7, 5), shared_per_block=64 * 1024, mma=True),
-    Target("sm_80", (8, 0), shared_per_block=163 * 1024, mma=True, async_copy=True),
-    Target("sm_86", (8, 6), shared_per_block=99 * 1024, mma=True, async_copy=True),
-    Target("sm_89", (8, 9), shared_per_block=99 * 1024, mma=True, async_copy=True),
-    Target("sm_90", (9, 0), shared_per_block=227 * 1024, mma=True, wgmma=True, async_copy=True),
+    Target("sm_80", (8, 0), shared_per_block=163 * 1024, mma=True, async_copy=True, nan_extremes=True),
+    Target("sm_86", (8, 6), shared_per_block=99 * 1024, mma=True, async_copy=True, nan_extremes=True),
+    Target("sm_89", (8, 9), shared_per_block=99 * 1024, mma=True, async_copy=True, nan_extremes=True),
+    Target("sm_90", (9, 0), shared_per_block=227 * 1024, mma=True, wgmma=True, async_copy=True,
+           nan_extremes=True),
     Target("simulator", None, shuffles=False, vector_bytes=0),
 )}
