@@ -8,16 +8,12 @@ import numpy as np
 
 from tilelang.cli.faults import Fault
 from tilelang.cli.summary import short, type_of
-from tilelang.dtypes import BF16, F16, F32, F64, DType
 from tilelang.ir.host_types import from_numpy
 from tilelang.rendering import printable
+from tilelang.runtime.tuning.agreement import TOLERANCES, wrong_elements
 
 EXAMPLES = 5
 """How many wrong elements are listed."""
-
-TOLERANCES: dict[DType, float] = {F64: 1e-9, F32: 1e-4, F16: 1e-2, BF16: 2e-2}
-"""Relative and absolute tolerance if none is given: sums may be reordered, so the last digits may differ.
-Integers and bools must be equal."""
 
 
 @dataclass(frozen=True)
@@ -29,21 +25,13 @@ class Tolerance:
 
 
 def tolerance_for(array: np.ndarray, rtol: float | None, atol: float | None) -> Tolerance:
-    """What was asked for, and the default of the element type for what was not."""
+    """What was asked for, and the default of the element type for what was not.
+
+    Sums may be reordered, so the last digits may differ; integers and bools must be equal.
+    """
     dtype = from_numpy(array.dtype)
     default = TOLERANCES.get(dtype, 0.0) if dtype is not None else 0.0
     return Tolerance(default if rtol is None else rtol, default if atol is None else atol)
-
-
-def wrong_elements(found: np.ndarray, expected: np.ndarray, tolerance: Tolerance) -> np.ndarray:
-    """True where an element is outside the tolerance."""
-    if found.dtype.kind in "biu" and expected.dtype.kind in "biu" and tolerance == Tolerance(0.0, 0.0):
-        return np.asarray(found != expected)
-    a, b = found.astype(np.float64), expected.astype(np.float64)
-    with np.errstate(all="ignore"):
-        close = np.abs(a - b) <= tolerance.atol + tolerance.rtol * np.abs(b)
-    close &= np.isfinite(a) & np.isfinite(b)
-    return np.asarray(~(close | (a == b) | (np.isnan(a) & np.isnan(b))))
 
 
 def compare(name: str, found: np.ndarray, expected: np.ndarray, reference: str, tolerance: Tolerance) -> str:
@@ -58,7 +46,7 @@ def compare(name: str, found: np.ndarray, expected: np.ndarray, reference: str, 
             "E0730", f"`{name}` cannot be compared with `{reference}`",
             notes=(f"expected: {type_of(expected)} (from the file)", f"found: {type_of(found)}"),
         )  # fmt: skip
-    wrong = wrong_elements(found, expected, tolerance)
+    wrong = wrong_elements(found, expected, tolerance.rtol, tolerance.atol)
     bounds = f"rtol {tolerance.rtol:g}, atol {tolerance.atol:g}"
     if not wrong.any():
         return f"{name} is as expected ({reference}; {bounds})"

@@ -19,9 +19,9 @@ from tilelang.rendering import printable
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from tilelang.runtime.tuning.job import Options
     from tilelang.runtime.tuning.result import TuningResult
     from tilelang.runtime.tuning.store import Answer, Question
-    from tilelang.runtime.tuning.tune import Options
 
 Setting = Scalar | str | tuple[Scalar, ...]
 Watch = Callable[[str, int, int], None]
@@ -68,7 +68,7 @@ def command(file: str | None, words: tuple[str, ...], settings: tuple[str, ...],
       tilec tune course/kernels/matmul.tile M=512 K=512 N=512 --set T=f16 --set GROUP=8 --gpu a100
       tilec tune --list
     """
-    from tilelang.runtime.tuning.tune import Options
+    from tilelang.runtime.tuning.job import Options
 
     if listing or forget:
         return _list(file, forget, as_json)

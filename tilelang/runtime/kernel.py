@@ -64,7 +64,7 @@ class KernelHandle:
         self.name = kernel.name.text
         self.front = front
         self.signature: Signature = signature(front.names, kernel)
-        self._memory = Memory(front, self.signature)
+        self.memory = Memory(front, self.signature)
         self._binder = self._make_binder(front, kernel)
         self._param_names = frozenset(p.name for p in self.signature.params)
         self._shortcuts: dict[Key, Shortcut] = {}
@@ -139,7 +139,7 @@ class KernelHandle:
         self.stop_if(sink)
         place = self.find_device(device, arguments)
         binding = self.bind(arguments, call.metas, call.dims)
-        found = self._memory.find(place, binding, arguments, call.metas) if tuned else None
+        found = self.memory.find(place, binding, arguments, call.metas) if tuned else None
         if found is not None:
             binding, found = self._with_tuned(found, binding, arguments, call)
         plan, left_out = self._plan(place, arguments, binding, found)
@@ -307,20 +307,15 @@ class KernelHandle:
                 E0532, there is nothing to tune; E0533, the device is not one that is measured.
             KeyboardInterrupt: Ctrl-C; its attribute `result` has what was found so far, and nothing is kept.
         """
-        from tilelang.runtime.tuning.tune import Options, tune
+        from tilelang.runtime.tuning.job import Options
+        from tilelang.runtime.tuning.tune import tune
 
         options = Options(device, by, gpu, limit, seconds, keep, watch or (lambda doing, done, total: None))
         return tune(self, args, keywords, options)
 
-    def question(
-        self, device: str, binding: Binding, arguments: Mapping[str, Argument], given: Mapping[str, Setting]
-    ) -> Question:
-        """What a tuning result for this launch is kept under."""
-        return self._memory.question(device, binding, arguments, given)
-
     def remember(self, question: Question, answer: Answer) -> None:
         """Use a tuning result from now on."""
-        self._memory.remember(question, answer)
+        self.memory.remember(question, answer)
         self._shortcuts.clear()
 
     # ------------------------------------------------------------------------------ showing

@@ -13,8 +13,9 @@ import tilelang
 from tilelang.diagnostics import Diagnostic
 from tilelang.runtime.launch import Launch
 from tilelang.runtime.tuning.clocks import Clock, Run, computer_clock
+from tilelang.runtime.tuning.job import Options
 from tilelang.runtime.tuning.result import TuningResult
-from tilelang.runtime.tuning.tune import Options, TuningInterrupted, tune
+from tilelang.runtime.tuning.tune import TuningInterrupted, tune
 
 TEXT = """
 kernel copy[BLOCK: {64, 128, 32}](x: f32[N], out y: f32[N]) grid (cdiv(N, BLOCK)) {

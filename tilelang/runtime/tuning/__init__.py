@@ -6,5 +6,6 @@
     race       configurations take turns; clearly slow ones leave
     result     what came out, with its table
     store      results kept on disk, for later launches
-    tune       all of it together
+    job        one tuning under way: trying all, racing, the outcome
+    tune       from a caller's arguments to a job
 """
