@@ -124,10 +124,12 @@ def test_the_last_tuning_counts(tuned: tilelang.Program, clock_of: ClockOf) -> N
 
 
 def test_a_meta_without_choices_that_was_tuned(clock_of: ClockOf) -> None:
-    options = Options(device="cpu", clock=clock_of(lambda m: 1.0 / m["FREE"]))
-    tune(fresh(), (X,), {"FREE": (3, 4), "BLOCK": 64}, options)
-    launch = fresh().prepare(X, device="cpu")
-    assert launch.metas["FREE"] == 3, "FREE is mentioned nowhere: it is not varied"
+    text = "kernel copy[B = 8](x: f32[N], out y: f32[N]) grid (cdiv(N, B)) {\n    let i = program_id(0) * B +: B;\n"
+    text += "    y[i] = x[i];\n}"
+    tune(fresh(text), (X[0],), {"B": (8, 16, 32)}, Options(device="cpu", clock=clock_of(lambda m: 1.0 / m["B"])))
+    assert fresh(text).prepare(X[0], device="cpu").metas["B"] == 32
+    assert fresh(text).prepare(X[0], device="cpu", B=8).metas["B"] == 8
+    assert fresh(text).prepare(X[0, :9], device="cpu").metas["B"] == 8
 
 
 def test_only_looking_changes_nothing(clock_of: ClockOf, folder: Path) -> None:

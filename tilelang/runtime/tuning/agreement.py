@@ -37,7 +37,7 @@ def disagreement(found: Mapping[str, np.ndarray], expected: Mapping[str, np.ndar
             place = tuple(int(i) for i in np.argwhere(wrong)[0])
             where = f"{name}[{', '.join(map(str, place))}]" if place else name
             count = f"{np.count_nonzero(wrong)} of {array.size} elements of `{name}` differ"
-            return f"{count}: {where} is {array[place]}, not {wanted[place]}"
+            return f"{count}: {where} is {array[place]!s}, not {wanted[place]!s}"
     return ""
 
 

@@ -149,7 +149,7 @@ def _read(folder: Path) -> tuple[Question, Answer] | None:
         return _question(data["question"]), _answer(data["answer"])
     except cache.Unusable as problem:
         warnings.warn(f"a tuning result is not used: {problem}", cache.CacheWarning, stacklevel=2)
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         pass  # damaged, or gone since: as if it had never been there
     return None
 

@@ -136,7 +136,7 @@ def _rows(result: TuningResult, everything: bool) -> list[Trial]:
 def _cells(result: TuningResult, trial: Trial) -> list[str]:
     metas = [show(value) for value in trial.metas.values()]
     if trial.failed or trial.seconds is None:
-        return [*metas, "-", "-", "-", "-", _why_not(result, trial)]
+        return [*metas, "-", "-", "-", "-", _why_not(trial)]
     base = result.default.seconds
     ratio = f"{trial.seconds / base:.2f}" if base else "-"
     rate = result.rate(trial)
@@ -145,14 +145,14 @@ def _cells(result: TuningResult, trial: Trial) -> list[str]:
     return [*metas, duration(trial.seconds), ratio, shown, runs, _remark(result, trial)]
 
 
-def _why_not(result: TuningResult, trial: Trial) -> str:
-    if trial.twin is not None:
-        return f"same code as {' '.join(settings(result.trials[trial.twin].metas))}"
+def _why_not(trial: Trial) -> str:
     return f"skipped: {trial.failed}" if trial.failed else "not measured"
 
 
 def _remark(result: TuningResult, trial: Trial) -> str:
     words = ["best"] if trial is result.winner else []
     words += ["default"] if result.has_default and trial is result.default else []
+    if trial.twin is not None:
+        words.append(f"same code as {' '.join(settings(result.trials[trial.twin].metas))}")
     words += ["clearly slower, left early"] if trial.left else []
     return ", ".join(words)
