@@ -6,13 +6,18 @@ Made from the compiler by `python -m course.exercises build`: this is the code t
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import statistics
+from collections.abc import Mapping, Sequence
+from itertools import product
 
 import numpy as np
 
 from tilelang.runtime.arrays import DeviceArray, Number, Refused, describe, offers
 from tilelang.runtime.calls import _inputs
 from tilelang.runtime.overlap import Array, _some_offsets_are_near
+from tilelang.runtime.tuning.race import CLOSE
+from tilelang.runtime.tuning.space import Config
+from tilelang.runtime.tuning.store import Tunable
 from tilelang.semantics.signature import Signature
 
 
@@ -82,6 +87,31 @@ def _converted(value: object) -> Number:
     is_array = isinstance(value, np.ndarray)
     help = "for an array, give the parameter axes: `{x}: f32[N]`" if is_array else "pass a number, such as `{x}=1`"
     raise Refused("E0517", describe(value), "a number is needed", help)
+
+
+# tilelang/runtime/tuning/race.py
+def winner(seconds: Mapping[int, float]) -> int:
+    """The fastest; of those that are as fast as can be told, the one with the lowest number."""
+    fastest = min(seconds.values())
+    return min(number for number, time in seconds.items() if time <= CLOSE * fastest)
+
+
+# tilelang/runtime/tuning/space.py
+def configurations(choices: Mapping[str, Sequence[Tunable]], first: Config) -> list[dict[str, Tunable]]:
+    """Every combination once: `first` if it is one of them, then the others, the last meta changing fastest."""
+    found = [dict(zip(choices, values, strict=True)) for values in product(*choices.values())]
+    return [config for config in found if config == first] + [config for config in found if config != first]
+
+
+# tilelang/runtime/tuning/race.py
+def still_in(samples: Mapping[int, Sequence[float]], slack: float) -> list[int]:
+    """Those that are not clearly slower than the leader, the one with the lowest median.
+
+    One fast run is enough: those stay whose fastest run took at most `slack` times the leader's median. `samples` are
+    seconds.
+    """
+    lead = min(statistics.median(times) for times in samples.values())
+    return [number for number, times in samples.items() if min(times) <= slack * lead]
 
 
 # tilelang/runtime/overlap.py

@@ -130,6 +130,59 @@ EXERCISES = (
         ),
     ),
     Exercise(
+        "tilelang.runtime.tuning.race:winner",
+        "warm-up",
+        task=(
+            "Tuning has measured the configurations of a kernel: seconds by number, 0 being the default. "
+            "Times within a factor of `CLOSE` of the fastest cannot be told from it; of these take the "
+            "lowest number, so that the default stays unless another is really faster."
+        ),
+        example="""
+        >>> winner({0: 1.5, 1: 1.01, 2: 1.0})
+        1
+        """,
+        hints=(
+            "First find the fastest time, then look for all that are close to it.",
+            "Close means `time <= CLOSE * fastest`.",
+        ),
+    ),
+    Exercise(
+        "tilelang.runtime.tuning.space:configurations",
+        "core",
+        task=(
+            "`choices` has the values of each meta, in the order of the kernel's header: "
+            "`BM: {64, 128}, warps: {4, 8}`. Give every combination as a dict, `first` (the default) before "
+            "all others if it is one of them; apart from that the last meta changes fastest."
+        ),
+        example="""
+        >>> configurations({"BM": (64, 128), "warps": (4, 8)}, {"BM": 128, "warps": 4})[:3]
+        [{'BM': 128, 'warps': 4}, {'BM': 64, 'warps': 4}, {'BM': 64, 'warps': 8}]
+        """,
+        hints=(
+            "`itertools.product(*choices.values())` gives the values of all combinations in the right order.",
+            "`dict(zip(choices, values))` puts the names to them.",
+            "Then move `first` to the front: those equal to it, and then those that are not.",
+        ),
+    ),
+    Exercise(
+        "tilelang.runtime.tuning.race:still_in",
+        "core",
+        task=(
+            "Configurations run in turns, and after each round the clearly slow ones leave. The machine may "
+            "be busy at any moment, which makes runs longer and never shorter. So compare a configuration's "
+            "fastest run with `slack` times the leader's median; the leader is the one whose median is "
+            "lowest. Give the numbers of those that stay, in the order of `samples`."
+        ),
+        example="""
+        >>> still_in({0: [2.0, 2.1, 9.9], 1: [2.3, 5.0, 5.1], 2: [4.0, 4.1, 4.2]}, 1.2)
+        [0, 1]
+        """,
+        hints=(
+            "`statistics.median(times)` for each; the smallest of them is what all are held against.",
+            "`min(times) <= slack * lead` stays.",
+        ),
+    ),
+    Exercise(
         "tilelang.runtime.overlap:meets_itself",
         "hard",
         task=(

@@ -13,13 +13,18 @@ What is imported here is what a solution needs. One unfinished function stops no
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import statistics
+from collections.abc import Mapping, Sequence
+from itertools import product
 
 import numpy as np
 
 from tilelang.runtime.arrays import DeviceArray, Number, Refused, describe, offers
 from tilelang.runtime.calls import _inputs
 from tilelang.runtime.overlap import Array, _some_offsets_are_near
+from tilelang.runtime.tuning.race import CLOSE
+from tilelang.runtime.tuning.space import Config
+from tilelang.runtime.tuning.store import Tunable
 from tilelang.semantics.signature import Signature
 
 
@@ -114,6 +119,52 @@ def _converted(value: object) -> Number:
 
     >>> _converted(np.float32(1.5)), _converted(np.array(3)), _converted(True)
     (1.5, 3, True)
+    """
+    raise NotImplementedError
+
+
+# --- warm-up: winner ----------------------------------------------------------------------------------------
+def winner(seconds: Mapping[int, float]) -> int:
+    """The fastest; of those that are as fast as can be told, the one with the lowest number.
+
+    Tuning has measured the configurations of a kernel: seconds by number, 0 being the default. Times within
+    a factor of `CLOSE` of the fastest cannot be told from it; of these take the lowest number, so that the
+    default stays unless another is really faster.
+
+    >>> winner({0: 1.5, 1: 1.01, 2: 1.0})
+    1
+    """
+    raise NotImplementedError
+
+
+# --- core: configurations -----------------------------------------------------------------------------------
+def configurations(choices: Mapping[str, Sequence[Tunable]], first: Config) -> list[dict[str, Tunable]]:
+    """Every combination once: `first` if it is one of them, then the others, the last meta changing fastest.
+
+    `choices` has the values of each meta, in the order of the kernel's header: `BM: {64, 128}, warps: {4,
+    8}`. Give every combination as a dict, `first` (the default) before all others if it is one of them;
+    apart from that the last meta changes fastest.
+
+    >>> configurations({"BM": (64, 128), "warps": (4, 8)}, {"BM": 128, "warps": 4})[:3]
+    [{'BM': 128, 'warps': 4}, {'BM': 64, 'warps': 4}, {'BM': 64, 'warps': 8}]
+    """
+    raise NotImplementedError
+
+
+# --- core: still_in -----------------------------------------------------------------------------------------
+def still_in(samples: Mapping[int, Sequence[float]], slack: float) -> list[int]:
+    """Those that are not clearly slower than the leader, the one with the lowest median.
+
+    One fast run is enough: those stay whose fastest run took at most `slack` times the leader's median. `samples` are
+    seconds.
+
+    Configurations run in turns, and after each round the clearly slow ones leave. The machine may be busy
+    at any moment, which makes runs longer and never shorter. So compare a configuration's fastest run with
+    `slack` times the leader's median; the leader is the one whose median is lowest. Give the numbers of
+    those that stay, in the order of `samples`.
+
+    >>> still_in({0: [2.0, 2.1, 9.9], 1: [2.3, 5.0, 5.1], 2: [4.0, 4.1, 4.2]}, 1.2)
+    [0, 1]
     """
     raise NotImplementedError
 

@@ -196,6 +196,107 @@ def test_everything_else_is_refused(_converted: Learner) -> None:
         check(refused, value, gives="E0517", why="it is no plain number: E0517")
 
 
+# --- winner -----------------------------------------------------------------------------------------
+
+
+def test_the_fastest_wins(winner: Learner) -> None:
+    check(winner, {0: 3.0, 1: 2.0, 2: 1.0}, gives=2, why="it is clearly the fastest")
+    check(winner, {4: 2.0, 7: 1.0, 9: 5.0}, gives=7, why="numbers may have gaps")
+    check(winner, {5: 0.25}, gives=5, why="there is only one")
+    check(winner, {2: 1.0, 1: 3.0, 0: 2.0}, gives=2, why="it is clearly the fastest, whatever the order")
+
+
+def test_close_times_are_one(winner: Learner) -> None:
+    check(winner, {0: 1.5, 1: 1.01, 2: 1.0}, gives=1, why="1 and 2 cannot be told apart: the lower number")
+    check(winner, {0: 1.019, 1: 1.0}, gives=0, why="the default is as fast as can be told")
+    check(winner, {0: 1.021, 1: 1.0}, gives=1, why="more than CLOSE times the fastest")
+    check(winner, {3: 1.0, 2: 1.05, 1: 1.01}, gives=1, why="3 and 1 cannot be told apart: the lower number")
+    check(winner, {0: 1.03, 1: 1.015, 2: 1.0}, gives=1, why="0 is close to 1 but not to the fastest")
+    check(winner, {1: 0.0, 0: 0.0}, gives=0, why="both took no time")
+
+
+def test_made_up_times(winner: Learner) -> None:
+    rng = fresh()
+    for _ in range(40):
+        numbers = rng.sample(range(50), rng.randint(1, 6))
+        times = {number: rng.choice((1.0, 1.01, 1.5, 4.0)) * 1e-3 for number in numbers}
+        close = [number for number, seconds in times.items() if seconds < 1.015 * min(times.values())]
+        check(winner, times, gives=min(close), why="the lowest number of those within two percent of the fastest")
+
+
+# --- configurations ---------------------------------------------------------------------------------
+
+
+def _space(choices: dict, first: dict) -> list:
+    found: list[dict] = [{}]
+    for name, values in choices.items():
+        found = [{**config, name: value} for config in found for value in values]
+    return [config for config in found if config == first] + [config for config in found if config != first]
+
+
+def test_all_combinations(configurations: Learner) -> None:
+    why = "each combination once, the last meta fastest"
+    choices = {"BM": (64, 128), "warps": (4, 8)}
+    check(configurations, choices, {"BM": 64, "warps": 4}, gives=_space(choices, {"BM": 64, "warps": 4}), why=why)
+    check(configurations, {"B": (1, 2, 3)}, {"B": 1}, gives=[{"B": 1}, {"B": 2}, {"B": 3}], why=why)
+    check(configurations, {}, {}, gives=[{}], why="without metas there is one way to run a kernel")
+
+
+def test_the_default_comes_first(configurations: Learner) -> None:
+    why = "`first` is tried before all others, and only once"
+    for first in ({"A": 2, "B": 5}, {"A": 1, "B": 5}, {"A": 2, "B": 4}):
+        choices = {"A": (1, 2), "B": (4, 5, 6)}
+        check(configurations, choices, first, gives=_space(choices, first), why=why)
+
+
+def test_a_default_that_is_not_among_them(configurations: Learner) -> None:
+    why = "`first` is no combination of these values, so it is not tried"
+    check(configurations, {"B": (1, 2)}, {"B": 3}, gives=[{"B": 1}, {"B": 2}], why=why)
+    check(configurations, {"B": (1, 2)}, {}, gives=[{"B": 1}, {"B": 2}], why=why)
+
+
+def test_any_number_of_metas(configurations: Learner) -> None:
+    rng = fresh()
+    for _ in range(20):
+        choices = {name: tuple(rng.sample(range(100), rng.randint(1, 4))) for name in "ZAQB"[: rng.randint(1, 4)]}
+        first = {name: rng.choice(values) for name, values in choices.items()}
+        gives = _space(choices, first)
+        check(configurations, choices, first, gives=gives, why="`first`, then the last meta changing fastest")
+
+
+# --- still_in ---------------------------------------------------------------------------------------
+
+
+def test_the_slow_leave(still_in: Learner) -> None:
+    samples = {0: [2.0, 2.0, 2.0], 1: [1.0, 1.0, 1.0], 2: [1.5, 1.5, 1.5]}
+    check(still_in, samples, 1.6, gives=[1, 2], why="0 takes twice as long as the leader")
+    check(still_in, samples, 1.2, gives=[1], why="only the leader is left")
+    check(still_in, samples, 9.0, gives=[0, 1, 2], why="nobody is nine times slower")
+    check(still_in, samples, 1.5, gives=[1, 2], why="exactly `slack` times as long still stays")
+    check(still_in, {7: [3.0]}, 1.1, gives=[7], why="the leader is alone")
+
+
+def test_one_fast_run_is_enough(still_in: Learner) -> None:
+    samples = {0: [1.0, 1.0, 1.0], 1: [9.0, 1.1, 9.0], 2: [1.4, 1.4, 1.4]}
+    check(still_in, samples, 1.2, gives=[0, 1], why="1 was disturbed in two runs, and fast in one")
+
+
+def test_one_lucky_run_does_not_lead(still_in: Learner) -> None:
+    samples = {0: [1.0, 5.0, 5.0], 1: [4.0, 4.0, 4.0]}
+    check(still_in, samples, 1.1, gives=[0, 1], why="the leader is 1: its median is 4, that of 0 is 5")
+    samples = {3: [2.0, 2.0, 90.0], 1: [2.3, 2.3, 2.3]}
+    check(still_in, samples, 1.2, gives=[3, 1], why="a median does not mind one long run, and the order is kept")
+
+
+def test_made_up_races(still_in: Learner) -> None:
+    rng = fresh()
+    for _ in range(30):
+        samples = {n: [rng.randint(8, 40) / 8 for _ in range(rng.randint(1, 7))] for n in rng.sample(range(20), 5)}
+        lead = min(float(np.median(times)) for times in samples.values())
+        stay = [number for number, times in samples.items() if min(times) <= 1.25 * lead]
+        check(still_in, samples, 1.25, gives=stay, why=f"the leader's median is {lead}; 1.25 times that stays")
+
+
 # --- meets_itself -----------------------------------------------------------------------------------
 
 

@@ -301,6 +301,228 @@ def _converted(value):
 """,
         ),
     ),
+    "winner": Proof(
+        (
+            text(
+                "the fastest, however close",
+                """
+def winner(seconds):
+    return min(seconds, key=lambda number: seconds[number])
+""",
+                r"cannot be told|no time|default|lowest number",
+            ),
+            text(
+                "always the default",
+                """
+def winner(seconds):
+    return min(seconds)
+""",
+                r"clearly the fastest|gaps",
+            ),
+            text(
+                "close to the one before",
+                """
+def winner(seconds):
+    best = max(seconds, key=lambda number: (seconds[number], number))
+    for number in sorted(seconds, reverse=True):
+        if seconds[number] <= CLOSE * seconds[best]:
+            best = number
+    return best
+""",
+                r"but not to the fastest|clearly|lowest|lower|CLOSE",
+            ),
+            change("the last of them", "return min(", "return max(", r"lower number|default|no time|lowest"),
+            change("strictly", "<= CLOSE", "< CLOSE", r"no time|clearly"),
+            text(
+                "the time, not the number",
+                """
+def winner(seconds):
+    return min(seconds.values())
+""",
+                r"clearly the fastest",
+            ),
+        ),
+        (
+            """
+def winner(seconds):
+    limit = min(seconds.values()) * CLOSE
+    for number in sorted(seconds):
+        if seconds[number] <= limit:
+            return number
+""",
+            """
+def winner(seconds):
+    ranked = sorted(seconds.items(), key=lambda item: item[1])
+    fastest = ranked[0][1]
+    close = [number for number, time in ranked if not time > CLOSE * fastest]
+    return sorted(close)[0]
+""",
+        ),
+    ),
+    "configurations": Proof(
+        (
+            text(
+                "the first meta fastest",
+                """
+def configurations(choices, first):
+    names = list(choices)[::-1]
+    found = [dict(zip(names, values)) for values in product(*(choices[name] for name in names))]
+    found = [{name: config[name] for name in choices} for config in found]
+    return [config for config in found if config == first] + [config for config in found if config != first]
+""",
+                r"last meta",
+            ),
+            text(
+                "the default twice",
+                """
+def configurations(choices, first):
+    found = [dict(zip(choices, values)) for values in product(*choices.values())]
+    return [config for config in found if config == first] + found
+""",
+                r"once",
+            ),
+            text(
+                "the default in its place",
+                """
+def configurations(choices, first):
+    return [dict(zip(choices, values)) for values in product(*choices.values())]
+""",
+                r"before all others|`first`",
+            ),
+            text(
+                "a default that is none",
+                """
+def configurations(choices, first):
+    found = [dict(zip(choices, values)) for values in product(*choices.values())]
+    return [dict(first)] + [config for config in found if config != first]
+""",
+                r"not tried",
+            ),
+            text(
+                "one meta at a time",
+                """
+def configurations(choices, first):
+    found = [dict(first)]
+    for name, values in choices.items():
+        found += [{**first, name: value} for value in values if value != first[name]]
+    return found
+""",
+                r"last meta|once|KeyError",
+            ),
+            text(
+                "two metas only",
+                """
+def configurations(choices, first):
+    found = [{}]
+    for name, values in list(choices.items())[:2]:
+        found = [{**config, name: value} for config in found for value in values]
+    return [config for config in found if config == first] + [config for config in found if config != first]
+""",
+                r"last meta",
+            ),
+        ),
+        (
+            """
+def configurations(choices, first):
+    found = [{}]
+    for name, values in choices.items():
+        found = [{**config, name: value} for config in found for value in values]
+    return sorted(found, key=lambda config: config != first)
+""",
+            """
+def configurations(choices, first):
+    if not choices:
+        return [{}]
+    *names, last = choices
+    shorter = configurations({name: choices[name] for name in names}, None)
+    found = [{**config, last: value} for config in shorter for value in choices[last]]
+    if first in found:
+        found.remove(first)
+        found.insert(0, dict(first))
+    return found
+""",
+        ),
+    ),
+    "still_in": Proof(
+        (
+            text(
+                "the lucky run leads",
+                """
+def still_in(samples, slack):
+    lead = min(min(times) for times in samples.values())
+    return [number for number, times in samples.items() if min(times) <= slack * lead]
+""",
+                r"median",
+            ),
+            text(
+                "medians against each other",
+                """
+def still_in(samples, slack):
+    medians = {number: statistics.median(times) for number, times in samples.items()}
+    return [number for number in samples if medians[number] <= slack * min(medians.values())]
+""",
+                r"fast in one|median",
+            ),
+            text(
+                "means",
+                """
+def still_in(samples, slack):
+    lead = min(sum(times) / len(times) for times in samples.values())
+    return [number for number, times in samples.items() if min(times) <= slack * lead]
+""",
+                r"median",
+            ),
+            change("exactly at the limit", "<= slack", "< slack", r"exactly|alone|leader"),
+            change("without slack", "slack * lead", "lead", r"slack|nine|twice"),
+            text(
+                "the number that is lowest",
+                """
+def still_in(samples, slack):
+    lead = statistics.median(samples[min(samples)])
+    return [number for number, times in samples.items() if min(times) <= slack * lead]
+""",
+                r"leader|median",
+            ),
+            text(
+                "sorted",
+                """
+def still_in(samples, slack):
+    lead = min(statistics.median(times) for times in samples.values())
+    return sorted(number for number, times in samples.items() if min(times) <= slack * lead)
+""",
+                r"order is kept|median",
+            ),
+            text(
+                "the middle one of an even number",
+                """
+def still_in(samples, slack):
+    lead = min(sorted(times)[len(times) // 2] for times in samples.values())
+    return [number for number, times in samples.items() if min(times) <= slack * lead]
+""",
+                r"median",
+            ),
+        ),
+        (
+            """
+def still_in(samples, slack):
+    medians = []
+    for times in samples.values():
+        ordered, half = sorted(times), len(times) // 2
+        medians.append(ordered[half] if len(times) % 2 else (ordered[half - 1] + ordered[half]) / 2)
+    limit = slack * min(medians)
+    return [number for number in samples if any(time <= limit for time in samples[number])]
+""",
+            """
+def still_in(samples, slack):
+    leader = min(samples, key=lambda number: statistics.median(samples[number]))
+    staying = list(samples)
+    for number, times in samples.items():
+        if min(times) > slack * statistics.median(samples[leader]):
+            staying.remove(number)
+    return staying
+""",
+        ),
+    ),
     "meets_itself": Proof(
         (
             change(

@@ -26,7 +26,7 @@ def test_configurations_are_all_combinations_with_the_default_first() -> None:
     choices = {"A": (1, 2), "B": (3,), "C": (4, 5, 6)}
     found = [tuple(config.values()) for config in configurations(choices, {"A": 2, "B": 3, "C": 5})]
     assert found == [(2, 3, 5), (1, 3, 4), (1, 3, 5), (1, 3, 6), (2, 3, 4), (2, 3, 6)]
-    assert list(configurations({}, {})) == [{}]
+    assert configurations({}, {}) == [{}]
     assert [c["A"] for c in configurations({"A": (1, 2)}, {"A": 7})] == [1, 2]
 
 

@@ -90,7 +90,7 @@ class Job:
     notes: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.configs = list(configurations(self.choices.values, self.default))
+        self.configs = configurations(self.choices.values, self.default)
         self.has_default = self.configs[0] == self.default
         self.arena = Arena(self.handle.signature, self.arguments, self.binding)
         self.launches: dict[int, Launch] = {}

@@ -100,10 +100,10 @@ def _turn(runner: Runner, clock: Callable[[], float]) -> None:
 
 
 def still_in(samples: Mapping[int, Sequence[float]], slack: float) -> list[int]:
-    """Those that are not clearly slower than the leader: their fastest run took at most `slack` times its median.
+    """Those that are not clearly slower than the leader, the one with the lowest median.
 
-    >>> still_in({0: [2.0, 2.1, 9.9], 1: [2.3, 5.0, 5.1], 2: [4.0, 4.1, 4.2]}, slack=1.2)
-    [0, 1]
+    One fast run is enough: those stay whose fastest run took at most `slack` times the leader's median. `samples` are
+    seconds.
     """
     lead = min(statistics.median(times) for times in samples.values())
     return [number for number, times in samples.items() if min(times) <= slack * lead]

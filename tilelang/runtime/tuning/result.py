@@ -9,7 +9,7 @@ from pathlib import Path
 from tilelang.dtypes import DType
 from tilelang.runtime.tuning.race import winner
 from tilelang.runtime.tuning.space import Config
-from tilelang.runtime.tuning.store import Number
+from tilelang.runtime.tuning.store import Tunable
 from tilelang.semantics.constants import Value
 
 MEASURED, ESTIMATED = "measurement", "model"
@@ -78,7 +78,7 @@ class TuningResult:
         return self.trials[winner(seconds)] if seconds else None
 
     @property
-    def best(self) -> dict[str, Number]:
+    def best(self) -> dict[str, Tunable]:
         """The metas of the best configuration: `program["matmul"](a, b, **result.best)`."""
         return dict(self.winner.metas) if self.winner is not None else {}
 

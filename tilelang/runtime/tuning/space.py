@@ -7,7 +7,7 @@ of BM, `BM=(64, 128)` two; a meta without choices (`BLOCK = next_pow2(N)`) is tu
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -16,14 +16,14 @@ from typing import TypeGuard
 from tilelang.diagnostics import InternalError, Sink
 from tilelang.driver import Compilation
 from tilelang.runtime.calls import Setting, as_setting, complain
-from tilelang.runtime.tuning.store import Number
+from tilelang.runtime.tuning.store import Tunable
 from tilelang.semantics.bind_errors import parse_meta
 from tilelang.semantics.mistakes import Mistake
 from tilelang.semantics.signature import Signature
 from tilelang.semantics.spaces import COMPILER_METAS, Space, show
 from tilelang.syntax import ast
 
-Config = Mapping[str, Number]
+Config = Mapping[str, Tunable]
 """A value for each tuned meta."""
 
 LIMIT = 512
@@ -34,7 +34,7 @@ LIMIT = 512
 class Choices:
     """What each tuned meta may be, in the order of the header. `idle`: metas that change nothing on this device."""
 
-    values: Mapping[str, tuple[Number, ...]]
+    values: Mapping[str, tuple[Tunable, ...]]
     idle: tuple[str, ...] = ()
 
     @property
@@ -47,26 +47,21 @@ def is_tunable(space: Space) -> bool:
     return bool(space.choices) and all(_is_number(choice) for choice in space.choices)
 
 
-def _is_number(value: object) -> TypeGuard[Number]:
+def _is_number(value: object) -> TypeGuard[Tunable]:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def tunable_value(value: object) -> Number:
+def tunable_value(value: object) -> Tunable:
     """`value`, which is one: that of a tuned meta always is."""
     if not _is_number(value):
         raise InternalError("tuning", f"a tuned meta has the value {value!r}")
     return value
 
 
-def configurations(choices: Mapping[str, Sequence[Number]], first: Config) -> Iterator[dict[str, Number]]:
-    """Every combination once: `first` if it is one of them, then the others, the last meta changing fastest.
-
-    >>> list(configurations({"BM": (64, 128), "warps": (4, 8)}, {"BM": 128, "warps": 4}))[:2]
-    [{'BM': 128, 'warps': 4}, {'BM': 64, 'warps': 4}]
-    """
+def configurations(choices: Mapping[str, Sequence[Tunable]], first: Config) -> list[dict[str, Tunable]]:
+    """Every combination once: `first` if it is one of them, then the others, the last meta changing fastest."""
     found = [dict(zip(choices, values, strict=True)) for values in product(*choices.values())]
-    yield from (config for config in found if config == first)
-    yield from (config for config in found if config != first)
+    return [config for config in found if config == first] + [config for config in found if config != first]
 
 
 # ------------------------------------------------------------------------------------ what the caller asks for
@@ -74,9 +69,9 @@ def configurations(choices: Mapping[str, Sequence[Number]], first: Config) -> It
 
 def listed_values(
     signature: Signature, keywords: Mapping[str, object], sink: Sink
-) -> tuple[dict[str, tuple[Number, ...]], dict[str, object]]:
+) -> tuple[dict[str, tuple[Tunable, ...]], dict[str, object]]:
     """(the metas given as a list of values, the other keywords). Reports empty lists and values that cannot be."""
-    listed: dict[str, tuple[Number, ...]] = {}
+    listed: dict[str, tuple[Tunable, ...]] = {}
     rest = dict(keywords)
     for space in signature.spaces:
         given = rest.get(space.name)
@@ -85,11 +80,11 @@ def listed_values(
     return listed, rest
 
 
-def _values(signature: Signature, space: Space, given: Sequence[object], sink: Sink) -> tuple[Number, ...]:
+def _values(signature: Signature, space: Space, given: Sequence[object], sink: Sink) -> tuple[Tunable, ...]:
     if not given:
         complain(signature, sink, "E0504", f"there is no value for the meta `{space.name}` to try", space.span,
                  help=f"list some: `{space.name}=(64, 128)`")
-    values: dict[Number, None] = {}
+    values: dict[Tunable, None] = {}
     for item in given:
         setting = as_setting(item)
         if not _is_number(setting):
@@ -108,7 +103,7 @@ def choices_of(
     front: Compilation,
     signature: Signature,
     given: Mapping[str, Setting],
-    listed: Mapping[str, tuple[Number, ...]],
+    listed: Mapping[str, tuple[Tunable, ...]],
     reads_compiler_metas: bool,
 ) -> Choices:
     """What is to be tuned. `given` are metas with one value, `listed` those with several.
@@ -116,7 +111,7 @@ def choices_of(
     A meta that no word of the kernel mentions, and that the compiler does not read for this device, makes no
     difference: only its first choice is tried.
     """
-    values: dict[str, tuple[Number, ...]] = {}
+    values: dict[str, tuple[Tunable, ...]] = {}
     idle = []
     mentioned = _mentioned(front, signature.kernel)
     for space in signature.spaces:
@@ -134,7 +129,7 @@ def choices_of(
     return Choices(values, tuple(idle))
 
 
-def _choices(signature: Signature, space: Space, given: Mapping[str, Setting]) -> tuple[Number, ...]:
+def _choices(signature: Signature, space: Space, given: Mapping[str, Setting]) -> tuple[Tunable, ...]:
     chosen = (parse_meta(signature, space, given[space.name]),) if space.name in given else space.choices
     return tuple(map(tunable_value, chosen))
 

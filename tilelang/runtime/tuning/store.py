@@ -32,7 +32,7 @@ FORMAT = 1
 LARGEST_FILE = 1 << 16
 """Bytes. A result takes a few hundred."""
 
-Number = int | float
+Tunable = int | float
 """The value of a meta that is tuned."""
 
 Pairs = tuple[tuple[str, object], ...]
@@ -66,7 +66,7 @@ class Answer:
     `by`: "measurement" or "model". `when`: date and time with the zone. `file`: of the program, for people.
     """
 
-    metas: Mapping[str, Number]
+    metas: Mapping[str, Tunable]
     seconds: float
     default_seconds: float | None
     by: str
@@ -180,7 +180,7 @@ def _text(value: object) -> str:
     return value
 
 
-def _number(value: object) -> Number:
+def _number(value: object) -> Tunable:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ValueError("tuned metas are numbers")
     return value
