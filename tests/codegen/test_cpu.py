@@ -188,7 +188,8 @@ kernel @count(%y: out i64[1], %lo: i32, %hi: i32, %step: i32) dims() tile {
     assert args["y"][0] == sum(range(lo, hi, step))
 
 
-@pytest.mark.parametrize("shape", [(1, 1, 1), (5, 7, 3), (8, 32, 16), (24, 40, 48), (9, 33, 17), (64, 65, 1)])
+@pytest.mark.parametrize("shape", [(1, 1, 1), (5, 7, 3), (8, 32, 16), (24, 40, 48), (9, 33, 17), (64, 65, 1),
+                                   (25, 37, 259), (31, 70, 6)])
 @pytest.mark.parametrize("dtype", ["f32", "f64", "i8", "i16", "i64", "u8", "u64", "f16", "bf16"])
 def test_dot_of_any_extents_and_types(shape: tuple[int, int, int], dtype: str) -> None:
     from tilelang.dtypes import DTYPES

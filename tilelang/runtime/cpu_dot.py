@@ -4,15 +4,17 @@
 
 It is cut into blocks of ROWS x (VECTORS vectors) of c that stay in registers while k runs:
 
-    for each block of c:  acc = c block
-        for p in range(k):                   one column of a's block, one row of b's
-            b0, b1 = vectors of b[p, ...]
-            acc[r][v] = fma(broadcast a[r, p], b[v], acc[r][v])
-        c block = acc
+    for each panel of b's columns:  panel = these columns, row after row without gaps
+        for each block of c:  acc = c block
+            for p in range(k):                   one column of a's block, one row of the panel
+                b0, b1 = vectors of panel[p]
+                acc[r][v] = fma(broadcast a[r, p], b[v], acc[r][v])
+            c block = acc
 
 which is the innermost kernel of K. Goto and R. van de Geijn, "Anatomy of high-performance matrix multiplication", ACM
-TOMS 34(3), 2008. From scalar source LLVM makes code 20 times slower: it does not keep the block in registers. Extents
-are constants; what does not divide evenly gets narrower blocks of its own.
+TOMS 34(3), 2008. From scalar source LLVM makes code 20 times slower: it does not keep the block in registers. The
+rows of b itself would lie a power of two apart, and push one another out of the cache. Extents are constants; what does
+not divide evenly gets smaller blocks of its own.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from functools import lru_cache
 
 import llvmlite.binding
 from llvmlite import ir
-from numba.core import types
+from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from tilelang.runtime.cpu_formats import FORMATS, I32, I64
@@ -46,8 +48,8 @@ def registers() -> Registers:
     if features.get("avx512vl"):
         wide = llvmlite.binding.get_host_cpu_name().startswith("znver")
         return Registers(64 if wide else 32, 8, 2)
-    if features.get("avx"):
-        return Registers(32, 4, 2)
+    if features.get("fma"):  # 6 rows of 2 vectors, 2 of b, 1 of a: 15 of 16 registers
+        return Registers(32, 6, 2)
     return Registers(16, 4, 2)
 
 
@@ -59,6 +61,42 @@ class Operand:
     base: ir.Value
     start: ir.Value
     row: int
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Some columns of b: the typed pointer to its first element, and the distance between rows in elements.
+
+    `is_b`: it is b itself, not a copy.
+    """
+
+    base: ir.Value
+    row: int
+    is_b: bool
+
+
+@dataclass(frozen=True)
+class _Block:
+    """`rows` x `columns` of c from (i, j) on, and the `depth` rows of b from p on that it is multiplied with."""
+
+    i: ir.Value
+    j: ir.Value
+    p: ir.Value
+    rows: int
+    columns: int
+    depth: int
+    panel: Panel
+
+
+Sums = list[list[ir.Value]]
+"""The vectors of a block of c, row by row."""
+
+DEPTH = 256
+"""Rows of b in a panel at most: 16 KiB of f32, so that it stays in the first-level cache beside a's rows."""
+COPY_WORTH = 4
+"""Blocks that read a panel, at least, for it to be copied."""
+UNROLLED = 4
+"""Steps along k in one round of the innermost loop."""
 
 
 @intrinsic(prefer_literal=True)
@@ -90,9 +128,12 @@ class _Product:
     def write(self, m: int, n: int, k: int) -> None:
         for first_column, columns, blocks in _cut(n, registers().vectors * self.lanes):
             for j in self._loop(blocks, columns, first_column):
-                for first_row, rows, row_blocks in _cut(m, registers().rows):
-                    for i in self._loop(row_blocks, rows, first_row):
-                        self._block(i, j, rows, columns, k)
+                for first_depth, depth, depth_blocks in _cut(k, DEPTH):
+                    for p in self._loop(depth_blocks, depth, first_depth):
+                        panel = self._panel(p, j, columns, depth, m)
+                        for first_row, rows, row_blocks in _cut_rows(m, registers().rows):
+                            for i in self._loop(row_blocks, rows, first_row):
+                                self._block(_Block(i, j, p, rows, columns, depth, panel))
 
     def _loop(self, count: int, step: int, first: int) -> Iterator[ir.Value]:
         """first, first + step, ...: `count` of them, in a loop of the written code; yields the variable, once."""
@@ -112,38 +153,92 @@ class _Product:
         builder.cbranch(builder.icmp_signed("<", following, ir.Constant(I64, first + count * step)), body, after)
         builder.position_at_end(after)
 
+    # ---------------------------------------------------------------- b's panel
+
+    def _panel(self, p: ir.Value, j: ir.Value, columns: int, depth: int, m: int) -> Panel:
+        """Columns j, j + 1, ... of b's rows p, p + 1, ..., copied if they are read often enough to pay for it."""
+        builder, b = self.builder, self.b
+        start = self._offset(b, builder.mul(p, ir.Constant(I64, b.row)), j, 0)
+        here = Panel(builder.bitcast(element(builder, b.pointer, b.base, start), self.scalar.as_pointer()), b.row, True)
+        if columns == b.row or m < COPY_WORTH * registers().rows:
+            return here
+        copy = Panel(self._room(columns * depth), columns, False)
+        for row in self._loop(depth, 1, 0):
+            for column, width in _vectors(columns, self.lanes):
+                vector = self._load_panel(here, row, column, width)
+                at = self._in_panel(copy, row, column)
+                builder.store(vector, builder.bitcast(at, vector.type.as_pointer()), align=self.bytes)
+        return copy
+
+    def _room(self, elements: int) -> ir.Value:
+        """Stack memory that lasts as long as the kernel."""
+        room = cgutils.alloca_once(self.builder, self.scalar, elements)
+        room.align = registers().vector_bytes
+        return room
+
+    def _in_panel(self, panel: Panel, row: ir.Value, column: int) -> ir.Value:
+        builder = self.builder
+        offset = builder.add(builder.mul(row, ir.Constant(I64, panel.row)), ir.Constant(I64, column))
+        return builder.gep(panel.base, [offset], inbounds=True)
+
+    def _load_panel(self, panel: Panel, row: ir.Value, column: int, width: int) -> ir.Value:
+        at = self._in_panel(panel, row, column)
+        loaded = self.builder.load(self.builder.bitcast(at, ir.VectorType(self.scalar, width).as_pointer()),
+                                   align=self.bytes)
+        if panel.is_b:
+            mark_scope(self.builder, self.b.pointer, loaded)
+        return loaded
+
     # ---------------------------------------------------------------- one block of c
 
-    def _block(self, i: ir.Value, j: ir.Value, rows: int, columns: int, k: int) -> None:
+    def _block(self, block: _Block) -> None:
+        """Load it, add the products, store it."""
+        widths = _vectors(block.columns, self.lanes)
+        places = [[self._at(self.c, block.i, r, block.j, start) for start, _ in widths] for r in range(block.rows)]
+        sums = [[self._load(self.c, at, width) for at, (_, width) in zip(row, widths, strict=True)] for row in places]
+        whole = block.depth - block.depth % UNROLLED
+        if whole:
+            sums = self._rounds(block, sums, whole)
+        for p in range(whole, block.depth):
+            sums = self._step(block, ir.Constant(I64, p), sums)
+        for row, at_row in zip(sums, places, strict=True):
+            for total, at in zip(row, at_row, strict=True):
+                self._store(self.c, at, total)
+
+    def _rounds(self, block: _Block, first: Sums, depth: int) -> Sums:
+        """The loop over k, UNROLLED steps a round; `depth` is a multiple of that."""
         builder = self.builder
-        widths = _vectors(columns, self.lanes)
-        places = [[self._at(self.c, i, r, j, start) for start, _ in widths] for r in range(rows)]
-        first = [[self._load(self.c, at, width) for at, (_, width) in zip(row, widths, strict=True)]
-                 for row in places]
         before, body = builder.basic_block, builder.append_basic_block("k")
         builder.branch(body)
         builder.position_at_end(body)
         p = builder.phi(I64)
         p.add_incoming(ir.Constant(I64, 0), before)
-        sums = [[builder.phi(value.type) for value in row] for row in first]
-        b_row = builder.mul(p, ir.Constant(I64, self.b.row))
-        b_vectors = [self._load(self.b, self._offset(self.b, b_row, j, start), width) for start, width in widths]
-        a_column = [self._scalar_of_a(i, r, p) for r in range(rows)]
-        following = builder.add(p, ir.Constant(I64, 1))
-        for row, starts, factor in zip(sums, first, a_column, strict=True):
-            for total, start, vector in zip(row, starts, b_vectors, strict=True):
-                total.add_incoming(start, before)
-                total.add_incoming(self._multiply_add(factor, vector, total), builder.basic_block)
+        phis = [[builder.phi(value.type) for value in row] for row in first]
+        sums: Sums = phis
+        for step in range(UNROLLED):
+            sums = self._step(block, builder.add(p, ir.Constant(I64, step)), sums)
+        following = builder.add(p, ir.Constant(I64, UNROLLED))
         p.add_incoming(following, builder.basic_block)
+        for row, starts, ends in zip(phis, first, sums, strict=True):
+            for phi, start, end in zip(row, starts, ends, strict=True):
+                phi.add_incoming(start, before)
+                phi.add_incoming(end, builder.basic_block)
         after = builder.append_basic_block("sum")
-        builder.cbranch(builder.icmp_signed("<", following, ir.Constant(I64, k)), body, after)
+        builder.cbranch(builder.icmp_signed("<", following, ir.Constant(I64, depth)), body, after)
         builder.position_at_end(after)
-        for row, at_row in zip(sums, places, strict=True):
-            for total, at in zip(row, at_row, strict=True):
-                self._store(self.c, at, total.incomings[1][0])
+        return sums
 
-    def _scalar_of_a(self, i: ir.Value, r: int, p: ir.Value) -> ir.Value:
-        return self._load(self.a, self._at(self.a, i, r, p, 0), 0)
+    def _step(self, block: _Block, p: ir.Value, sums: Sums) -> Sums:
+        """sums + column p of a's block times row p of the panel; p counts from the panel's first row."""
+        vectors = [self._load_panel(block.panel, p, start, width)
+                   for start, width in _vectors(block.columns, self.lanes)]
+        column = self.builder.add(block.p, p)
+        result = []
+        for r, row in enumerate(sums):
+            factor = self._load(self.a, self._at(self.a, block.i, r, column, 0), 0)
+            result.append([self._multiply_add(factor, vector, total)
+                           for vector, total in zip(vectors, row, strict=True)])
+        return result
 
     def _multiply_add(self, factor: ir.Value, vector: ir.Value, total: ir.Value) -> ir.Value:
         builder, type = self.builder, vector.type
@@ -190,6 +285,18 @@ def _cut(extent: int, block: int) -> list[tuple[int, int, int]]:
     """(first, size, how many): the whole blocks of an extent, then the rest."""
     whole, rest = divmod(extent, block)
     return [(0, block, whole)] * (whole > 0) + [(whole * block, rest, 1)] * (rest > 0)
+
+
+def _cut_rows(extent: int, block: int) -> list[tuple[int, int, int]]:
+    """As `_cut`, but a short rest takes rows from the last whole block: a block of 1 or 2 rows waits for its sums."""
+    whole, rest = divmod(extent, block)
+    if not whole or not 0 < rest < block - 2:
+        return _cut(extent, block)
+    last = block + rest
+    taller = -(-last // 2)
+    start = (whole - 1) * block
+    cuts = [(start, taller, 1), (start + taller, last - taller, 1)] if taller != last - taller else [(start, taller, 2)]
+    return [*([(0, block, whole - 1)] if whole > 1 else []), *cuts]
 
 
 def _vectors(columns: int, lanes: int) -> list[tuple[int, int]]:
