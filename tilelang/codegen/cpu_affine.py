@@ -38,7 +38,9 @@ class Affine:
 
     @property
     def base64(self) -> str:
-        return self.base if self.dtype == I64 else f"to_i64({self.base})"
+        if self.dtype == I64:
+            return self.base
+        return "0" if _bare(self.base) == "0" else f"to_i64({self.base})"
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,14 @@ def index_bounds(index: Affine, extent: int | str, length: int) -> Bounds | None
     return Bounds(index.coord.axis, start, stop)
 
 
+def _distance(left: Affine, right: Affine) -> str:
+    """right - left, for a base >= 0 on the left. On the right, what is called positive is so small that nothing can
+    overflow, and the text is the one that `index_bounds` has; else the limit is held within [-1, 2^62]."""
+    if not right.positive:
+        return f"minimum(maximum({right.base64}, -1), {FAR}) - {left.base64}"
+    return right.base64 if _bare(left.base) == "0" else f"sub({right.base64}, {left.base64})"
+
+
 def mask_bounds(name: str, left: Affine, right: Affine, length: int) -> Bounds | None:
     """Where the comparison `left name right` holds: one side counts up along a loop, the other is uniform.
 
@@ -138,8 +148,7 @@ def mask_bounds(name: str, left: Affine, right: Affine, length: int) -> Bounds |
         return None
     if not left.positive or name not in ("lt", "le", "gt", "ge"):
         return None
-    # base >= 0 and the limit is held within [-1, 2^62], so the difference cannot overflow.
-    first = f"minimum(maximum({right.base64}, -1), {FAR}) - {left.base64}"
+    first = _distance(left, right)
     if name in ("lt", "le"):
         plus = " + 1" if name == "le" else ""
         return Bounds(left.coord.axis, None, f"minimum({length}, {first}{plus})")

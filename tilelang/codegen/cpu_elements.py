@@ -6,7 +6,7 @@ returns its name. Every (value, coords) is written once, in the outermost loop t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from tilelang.codegen.cpu_affine import Affine, Bounds, index_bounds, mask_bounds
@@ -53,12 +53,14 @@ class Body:
     """The statements of a loop nest: `outer[d]` inside d loops, `inner` inside all of them.
 
     `checked`: test every access against its tensor. If not, what `access_bounds` tells is known to hold for
-    accesses in the innermost loop.
+    accesses in the innermost loop. `known`: the bounds that the loops keep to, over tiles of this `shape`.
     """
 
     def __init__(self, translation: Translation, outer: list[Lines], inner: Lines | None, checked: bool,
-                 levels: Levels | None = None, shared: dict[tuple[str, Coords], Term] | None = None):
+                 levels: Levels | None = None, shared: dict[tuple[str, Coords], Term] | None = None,
+                 known: Collection[Bounds] = (), shape: Sequence[int] = ()):
         self.translation = translation
+        self._known, self._shape = known, shape
         self._levels = levels or Levels(translation)
         self._outer, self._inner = outer, inner
         self.depth = len(outer) if inner is not None else len(outer) - 1
@@ -114,9 +116,18 @@ class Body:
         raise InternalError("codegen.cpu", f"{op.name} is not computed element by element")
 
     def _elementwise(self, op: Op, coords: Coords) -> Term:
+        if op.name == "select" and self._always(op.operands[0], coords):
+            return self.term(op.operands[1], coords if op.operands[1].shape else ())
         terms = [self.term(v, coords if v.shape else ()) for v in op.operands]
         level = max([t.level for t in terms])
         return self.assign(op.result.name, expression(op, [t.text for t in terms]), level)
+
+    def _always(self, mask: Value, coords: Coords) -> bool:
+        """Is a mask an interval that the loops keep to anyway?"""
+        if self.checked or not mask.shape or not self._known:
+            return False
+        limits = mask_limits(self.translation, mask, coords, self._shape)
+        return limits is not None and all(bounds in self._known for bounds in limits)
 
     def _load(self, op: Op, coords: Coords) -> Term:
         parts = access(op)
