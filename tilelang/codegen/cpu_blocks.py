@@ -17,16 +17,13 @@ from tilelang.codegen.cpu_schedule import Scheduler
 from tilelang.codegen.cpu_text import literal
 from tilelang.codegen.cpu_tiles import Tiles
 from tilelang.codegen.cpu_trace import needs
-from tilelang.codegen.cpu_translation import Translation
+from tilelang.codegen.cpu_translation import RELEASE, Translation
 from tilelang.diagnostics import InternalError
 from tilelang.dtypes import I64
 from tilelang.ir.access import access
 from tilelang.ir.attrs import int_attr, number_attr
 from tilelang.ir.core import Block, Op, Value
 from tilelang.ir.tile_ops import TILE_OPS
-
-RELEASE = "<release>"
-"""Stands for giving scratch back, until it is known whether there is any."""
 
 
 class Blocks:
@@ -100,6 +97,10 @@ class Blocks:
         translation.put(name, body.term(element, coords).text)
         if self._product_of_small(op):
             translation.positive.add(name)
+            steps = [translation.steps.get(str(translation.scalar_text(v)), 0) for v in op.operands]
+            factors = [d for d in map(self._constant, op.operands) if d is not None]
+            if any(steps) and factors:
+                translation.steps[str(translation.scalar_text(op.result))] = max(steps) * factors[0]
 
     def _product_of_small(self, op: Op) -> bool:
         """program_id * 64 is not negative: no launch has 2^41 programs, and no loop as many rounds."""
@@ -112,6 +113,10 @@ class Blocks:
         if len(constants) != 1 or len(programs) != 1:
             return False
         return number_attr(constants[0], "value") * self.control.counters[programs[0].name] <= SMALL
+
+    def _constant(self, value: Value) -> int | None:
+        op = self.translation.definitions.get(value.name)
+        return int(number_attr(op, "value")) if op and op.name == "const" else None
 
     def _program_number(self, op: Op) -> None:
         """The grid's first axis is the fastest: program = id0 + grid0 * (id1 + grid1 * id2)."""
@@ -128,6 +133,8 @@ class Blocks:
             name = translation.names.fresh(op.result.name)
             translation.lines.add(f"{name} = {text}")
             text = name
+            if axis == 0:
+                translation.steps[name] = 1
         translation.put(op.result.name, text)
         translation.positive.add(op.result.name)
         self.control.counters[op.result.name] = 1

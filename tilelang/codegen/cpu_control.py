@@ -16,6 +16,7 @@ from tilelang.codegen.cpu_frames import Frame, targets_of, used_by, written_by
 from tilelang.codegen.cpu_scratch import Scratch
 from tilelang.codegen.cpu_text import Lines
 from tilelang.codegen.cpu_trace import CHEAP, Costs
+from tilelang.codegen.cpu_translation import RELEASE
 from tilelang.dtypes import I64
 from tilelang.ir.attrs import number_attr
 from tilelang.ir.core import Block, Op, Value
@@ -87,6 +88,7 @@ class Control:
         translation.quote(op.span)
         outside = translation.lines
         translation.lines = outside.nest("while True")
+        self._stop_if_asked()
         self.blocks.block(Frame(before, carried=self._enter(before, places)))
         condition = before.ops[-1]
         self._hand_over(condition, condition.operands[1:], handed)
@@ -95,6 +97,13 @@ class Control:
         self._round(op, after, handed, places)
         translation.lines = outside
         self._results(op, handed)
+
+    def _stop_if_asked(self) -> None:
+        """A `while` may never end: each round looks whether the user has pressed Ctrl-C."""
+        translation = self.blocks.translation
+        asked = translation.lines.nest(f"if stopped({translation.args}, {translation.slots.trouble})")
+        asked.add(RELEASE)
+        asked.add("return")
 
     # ---------------------------------------------------------------- if
 

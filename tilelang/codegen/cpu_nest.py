@@ -19,6 +19,7 @@ from tilelang.codegen.cpu_coords import ZERO, Coord
 from tilelang.codegen.cpu_elements import Body, Coords, Levels, Limits, Term, access_limits
 from tilelang.codegen.cpu_roots import AccessRoot, Root, Sections
 from tilelang.codegen.cpu_rows import row_ends
+from tilelang.codegen.cpu_streams import Stream, find_stream
 from tilelang.codegen.cpu_text import Lines
 from tilelang.codegen.cpu_trace import Trace
 from tilelang.codegen.cpu_translation import Translation
@@ -48,11 +49,14 @@ class Nest:
     def rank(self) -> int:
         return len(self.shape)
 
-    def write(self, translation: Translation) -> None:
-        """Write the loops at the translation's current lines; afterwards the roots' results have places."""
+    def write(self, translation: Translation, *, streaming: bool = False) -> Range:
+        """Write the loops at the translation's current lines; afterwards the roots' results have places.
+
+        `streaming`: rows of large outputs may go past the cache. Returns the innermost loop's range.
+        """
         for root in self.roots:
             translation.quote(root.op.span)
-        _Writer(translation, self).write()
+        return _Writer(translation, self, streaming).write()
 
 
 @dataclass(frozen=True)
@@ -66,15 +70,17 @@ class Range:
 class _Writer:
     """Writes one nest."""
 
-    def __init__(self, translation: Translation, nest: Nest):
-        self.translation, self.nest = translation, nest
+    def __init__(self, translation: Translation, nest: Nest, streaming: bool):
+        self.translation, self.nest, self.streaming = translation, nest, streaming
         self.coords = loop_coords(translation, nest.rank)
         self.sections = Sections([Lines() for _ in nest.shape], [Lines() for _ in nest.shape])
         self.levels = Levels(translation)
         self.shared: dict[tuple[str, Coords], Term] = {}
 
-    def write(self) -> None:
+    def write(self) -> Range:
         total, extra = self._limits()
+        self.known = {*total.bounds, *extra.bounds}
+        self.split = not extra.none
         ranges = self._ranges(total)
         for root in self.nest.roots:
             root.open(self.translation, self.sections, self.coords)
@@ -88,6 +94,7 @@ class _Writer:
         for root in self.nest.roots:
             root.close(self.translation, self.sections, self.coords)
         self._assemble(loops, ranges)
+        return ranges[-1]
 
     # ---------------------------------------------------------------- bounds
 
@@ -187,12 +194,30 @@ class _Writer:
         short = over.stop.isdigit() and 4 <= int(over.stop) <= SHORT_ROW
         stop = f"length({over.stop})" if short else over.stop
         row = None if checked else self._row_copy()
+        stream = self._stream(over) if row is None and not checked else None
+        if stream is not None:
+            return self._streamed(loops, over, stream)
         if row is not None:
             extent = self.nest.shape[-1]
             loops.nest(f"if {over.stop} - {over.start} == {extent}").add(row)
             loops = loops.nest("else")
         inner = loops.nest(f"for {self.coords[-1].text} in range({start}{stop})")
         self._fill(inner, checked)
+
+    def _stream(self, over: Range) -> Stream | None:
+        """If the loop does nothing but store whole rows that go past the cache where they are many."""
+        if not self.streaming or over.start != "0" or self.split:
+            return None
+        return find_stream(self.translation, self.nest.roots, self.coords)
+
+    def _streamed(self, loops: Lines, over: Range, stream: Stream) -> None:
+        before = self.sections.before[self.nest.rank - 1]
+        body = Body(self.translation, self.sections.before, Lines(), False, self.levels, self.shared)
+        row, offset = stream.open(body, before, self.coords)
+        at = self.coords[-1].text
+        inner = loops.nest(f"for {at} in range({over.stop})")
+        self._fill(inner, checked=False, instead=(row, f"{at} * {stream.stride}"))
+        loops.add(f"stream_row({stream.tensor}, {offset}, {row}, {over.stop}, {stream.flag})")
 
     def _row_copy(self) -> str | None:
         """The statement that does the whole innermost loop, if all it does is copy a short row."""
@@ -217,10 +242,17 @@ class _Writer:
         inner.add(f"{self.coords[-1].text} = select({step} < {before}, {first}, {second})")
         self._fill(inner, checked=True)
 
-    def _fill(self, inner: Lines, checked: bool) -> None:
-        """The body: first everything is computed, then everything is stored, so that order does not matter."""
-        body = Body(self.translation, self.sections.before, inner, checked, self.levels, self.shared)
+    def _fill(self, inner: Lines, checked: bool, instead: tuple[str, str] | None = None) -> None:
+        """The body: first everything is computed, then everything is stored, so that order does not matter.
+
+        `instead`: the pointer and offset at which the one root, a store, puts its element instead of its tensor.
+        """
+        body = Body(self.translation, self.sections.before, inner, checked, self.levels, self.shared,
+                    self.known, self.nest.shape)
         terms = [root.evaluate(body, self.coords) for root in self.nest.roots]
+        if instead is not None:
+            inner.add(f"store({', '.join(instead)}, {terms[0][0].text})")
+            return
         for root, own in zip(self.nest.roots, terms, strict=True):
             root.act(body, inner, own, self.coords)
 

@@ -25,6 +25,7 @@ class Private:
         lines = Lines()
         lines.add(f"{self.room} = private_room({programs}, {self.additions}, {' * '.join(extents)})")
         lines.add(f"{self.name} = private_copy({tensor}, {self.room})")
+        lines.add(f"{self.room} = room_got({tensor}, {self.name}, {self.room})")
         for axis, (own, stride) in enumerate(zip(self.strides, strides, strict=True)):
             row_major = " * ".join(extents[axis + 1:]) or "1"
             lines.add(f"{own} = select({self.room} > 0, {row_major}, {stride})")

@@ -42,7 +42,7 @@ class RowEnd:
             scratch = self.scratch
             pointer = scratch.pointer if scratch else ""
             return f"{pointer}, {offset_text(here, self.strides, str(self.start))}, {self._scratch_stride(len(first))}"
-        axis = _moving_axis(body.translation, self.parts, self.coords, len(first) - 1)
+        axis = moving_axis(body.translation, self.parts, self.coords, len(first) - 1)
         stride = body.translation.stride(self.parts.tensor, axis)  # type: ignore[arg-type]
         offset = body.target(self.parts, here).offset.text
         return f"{body.translation.tensor(self.parts.tensor)}, {offset}, {stride}"
@@ -94,12 +94,12 @@ def _source(translation: Translation, value: Value, coords: Coords) -> RowEnd | 
 def _tensor_end(translation: Translation, parts: Access, coords: Coords, dtype: DType,
                 last: int | None = None) -> RowEnd | None:
     last = len(coords) - 1 if last is None else last
-    if parts.mask is not None or _moving_axis(translation, parts, coords, last) is None:
+    if parts.mask is not None or moving_axis(translation, parts, coords, last) is None:
         return None
     return RowEnd(dtype, coords, parts=parts)
 
 
-def _moving_axis(translation: Translation, parts: Access, coords: Coords, last: int) -> int | None:
+def moving_axis(translation: Translation, parts: Access, coords: Coords, last: int) -> int | None:
     """The one axis of the tensor along which the innermost loop moves, by one element at a time."""
     moving = []
     for axis, (index, at) in enumerate(index_coords(parts, coords)):

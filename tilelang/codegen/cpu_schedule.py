@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tilelang.codegen.cpu_ahead import Ahead
 from tilelang.codegen.cpu_frames import Frame
 from tilelang.codegen.cpu_nest import Nest, loop_coords
 from tilelang.codegen.cpu_roots import AccessRoot, CopyRoot, KeepRoot, Root
@@ -35,6 +36,7 @@ class Scheduler:
         self.nest: Nest | None = None
         self.pending: set[str] = set()
         self._kept: set[str] = set()
+        self.ahead = Ahead(translation)
 
     @property
     def frame(self) -> Frame:
@@ -159,7 +161,12 @@ class Scheduler:
             root.place = self._place_for(root.value, nest, taken)
             taken.add(root.place.slot)
         self.nest = None
-        nest.write(self.translation)
+        rows = len(self.frames) == 1 and nest.rank == 1
+        if rows:
+            self.ahead.write()
+        written = nest.write(self.translation, streaming=rows and self.ahead.asked)
+        if rows and written.start == "0":
+            self.ahead.note(nest.touched.loads, written.stop)
         for root in kept:
             if root.place is not None:
                 self.translation.put(root.value.name, root.place)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from tilelang.codegen.cpu_affine import AffineReader
-from tilelang.codegen.cpu_arguments import argument_slots
+from tilelang.codegen.cpu_arguments import NO_MEMORY, argument_slots
 from tilelang.codegen.cpu_private import private_tensors
 from tilelang.codegen.cpu_scratch import Scratch, ScratchMemory
 from tilelang.codegen.cpu_text import Lines, Names, comment
@@ -21,6 +21,8 @@ from tilelang.ir.core import Kernel, Op, TensorType, Value
 
 LOOP_VARIABLES = ("i", "j", "k", "l")
 ENTRY = "kernel"
+RELEASE = "<release>"
+"""Stands for giving scratch back, until it is known whether there is any."""
 
 
 class Translation:
@@ -40,6 +42,11 @@ class Translation:
         self.journal: list[str] = []
         self.held: defaultdict[int, set[str]] = defaultdict(set)
         self.positive: set[str] = set()
+        self.steps: dict[str, int] = {}
+        """Texts of scalars that are so much larger in the next program (but where a row of the grid ends)."""
+        self.may_stream = not any(op.name == "atomic" for op in kernel.walk())
+        """With atomics, programs may tell each other when to look; streamed stores come late."""
+        self.streams: dict[str, str] = {}
         self.lines = Lines()
         self.affine = AffineReader(self.scalar_text, self.lazy, lambda value: value.name in self.positive)
         self._tensors: dict[str, str] = {}
@@ -142,6 +149,28 @@ class Translation:
         own = self.private.get(tensor.name)
         return own.strides[axis] if own else self._strides[tensor.name][axis]
 
+    # ---------------------------------------------------------------- streams
+
+    def stream_flag(self, tensor: Value, axis: int) -> str:
+        """The name that says whether rows along the axis are streamed; its statement comes with the declarations."""
+        extents = " * ".join(str(self.extent(tensor, a)) for a in range(len(self._strides[tensor.name])))
+        text = f"streams({self.tensor(tensor)}, {self.stride(tensor, axis)}, {extents})"
+        if text not in self.streams:
+            self.streams[text] = self.names.fresh(f"{self._tensors[tensor.name]}_streams")
+        return self.streams[text]
+
+    def stream_flags(self) -> Lines:
+        """The statements that decide what is streamed."""
+        lines = Lines()
+        for text, flag in self.streams.items():
+            lines.add(f"{flag} = {text}")
+        return lines
+
+    def line_of(self, tensor: str, elements: int, dtype: DType) -> str:
+        """The address of scratch for one row. It is accessed as part of the tensor, so no tile may ever take it."""
+        slot = self.memory.take(elements, dtype)
+        return f"{self.memory_name} + {self.memory.offsets[slot]}"
+
     # ---------------------------------------------------------------- the prologue
 
     def declarations(self, used: set[str]) -> Lines:
@@ -163,6 +192,10 @@ class Translation:
             lines.extend(own.declare(*self._shared(param), f"{self.hi} - {self.lo}"))
         if self.memory.bytes:
             lines.add(f"{self.memory_name} = allocate({self.memory.bytes})")
+            missing = lines.nest(f"if {self.memory_name} == 0")
+            missing.add(f"report_trouble({self.args}, {self.slots.trouble}, {NO_MEMORY})")
+            missing.add("return")
+        lines.extend(self.stream_flags())
         for scratch in self.pointers:
             scope = len(self._tensors) + scratch.slot
             if scratch.pointer in used:

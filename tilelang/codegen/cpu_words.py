@@ -34,10 +34,12 @@ EXACT = {"neg", "abs", "sign", "floor", "ceil", "round", "maximum", "minimum", "
 
 OTHER_WORDS = (
     "accumulate_prod", "accumulate_sum", "add_private", "allocate", "argument", "atomic_add", "atomic_cas",
-    "atomic_max", "atomic_min", "atomic_xchg", "beats_max", "beats_min", "copy_row", "discard_private", "dot", "inf",
-    "inside", "int_power", "length", "load", "load_if", "log_failure", "log_print", "merge_private", "nan", "payload",
-    "power", "private_copy", "private_room", "release", "scalar_argument", "scratch", "store", "store_if", "stride",
-    "tensor", "transpose", "trips", *(f"to_{name}" for name in DTYPES),
+    "atomic_max", "atomic_min", "atomic_xchg", "beats_max", "beats_min", "copy_row", "discard_private", "dot",
+    "inf", "inside", "int_power", "length", "load", "load_if", "log_failure", "log_print", "merge_private", "nan",
+    "payload", "power", "prefetch_row", "private_copy", "private_room", "release", "report_trouble", "room_got",
+    "row_target", "scalar_argument", "scratch", "settle_streams", "stopped", "store", "store_if", "stream_row",
+    "streams", "stride", "tensor", "transpose", "trips",
+    *(f"to_{name}" for name in DTYPES),
     *(name for name in DTYPES if name not in ("bool", "f16", "bf16")),
 )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import nullcontext
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
@@ -24,6 +25,7 @@ from tilelang.ir.core import Kernel, TensorType
 from tilelang.ir.host_types import numpy_dtype
 from tilelang.runtime import cpu_driver
 from tilelang.runtime.cpu_modules import compile_source, compile_uncached
+from tilelang.runtime.cpu_trouble import check, stopping_for_ctrl_c
 from tilelang.runtime.log import CAPACITY, NO_FAILURE, Report, decode, new_log, sites
 
 Argument = np.ndarray | np.generic | int | float | bool
@@ -57,6 +59,7 @@ class CompiledCpu:
         self.kernel = kernel
         self._slots = argument_slots(kernel)
         self._sites = sites(kernel)
+        self._may_hang = any(op.name == "while" for op in kernel.walk())
         self._variants: dict[tuple[int, ...], Variant] = {}
         self._lock = threading.Lock()
         self._params = [(param.name, param.type.dtype.bytes if isinstance(param.type, TensorType) else 0)
@@ -73,7 +76,8 @@ class CompiledCpu:
         assert may not have run.
 
         Raises:
-            KeyboardInterrupt: Ctrl-C. Some programs have run; a single program is never interrupted.
+            KeyboardInterrupt: Ctrl-C. Some programs have run; a single program is interrupted in a `while` only.
+            NoScratch: there was no memory for scratch; what the outputs hold is not decided.
         """
         words, units = self._arguments(args)
         words += [dims[name] for name in self._dims]
@@ -82,13 +86,12 @@ class CompiledCpu:
             programs *= extent
         words += (*grid, *(1,) * (GRID_AXES - len(grid)))
         variant = self._variants.get(units) or self._compile(units)
-        if not self._sites:
-            variant.run(np.array([*words, 0, 0], np.int64), programs)
-            return None
-        log = new_log(self._sites)
-        room = CAPACITY if len(log) > 2 else 0
-        variant.run(np.array([*words, log.ctypes.data, room], np.int64), programs, log)
-        return decode(log, self._sites, grid)
+        log = new_log(self._sites) if self._sites else None
+        words += (0, 0, 0) if log is None else (log.ctypes.data, CAPACITY if len(log) > 2 else 0, 0)
+        slots = np.array(words, np.int64)
+        with stopping_for_ctrl_c(slots, self._slots.trouble) if self._may_hang else nullcontext():
+            variant.run(slots, programs, log)
+        return None if log is None else decode(log, self._sites, grid)
 
     def _arguments(self, args: Mapping[str, Argument]) -> tuple[list[int], tuple[int, ...]]:
         """(the words of all parameters, per tensor the axis of stride 1 or -1)"""
@@ -116,7 +119,7 @@ class CompiledCpu:
     def _compile(self, units: tuple[int, ...]) -> Variant:
         with self._lock:
             if units not in self._variants:
-                self._variants[units] = Variant(with_units(self.text, units))
+                self._variants[units] = Variant(with_units(self.text, units), self._slots.trouble)
             return self._variants[units]
 
     # ---------------------------------------------------------------- looking at it
@@ -138,8 +141,9 @@ class CompiledCpu:
 class Variant:
     """Machine code for one layout, and how fast it was: seconds per program with all cores, and with one."""
 
-    def __init__(self, text: str):
+    def __init__(self, text: str, trouble: int):
         self.text = text
+        self._trouble = trouble
         self.code = compile_source(text, _compile_kernel)
         self._call = self.code.ctypes
         self._address = self.code.address
@@ -155,6 +159,7 @@ class Variant:
             start = time.perf_counter()
             self._run_slice(words, done, done + count, threads)
             self._learn((time.perf_counter() - start) / count, threads)
+            check(words, self._trouble)
             done += count
             if log is not None and log[0] != NO_FAILURE:
                 return

@@ -1,4 +1,4 @@
-"""Words of the generated CPU source that other threads can see: atomics, failed asserts, prints.
+"""Words of the generated CPU source that other threads can see: atomics, failed asserts, prints, trouble.
 
 An atomic is one LLVM `atomicrmw` where there is one with the language's meaning, else a loop around a
 compare-and-swap. All are relaxed: between programs nothing is ordered but the atomics' own cell.
@@ -168,3 +168,38 @@ def payload(typing, value):
         return builder.sext(raw, I64) if is_signed(value) else builder.zext(raw, I64)
 
     return types.int64(value), generate
+
+
+# ------------------------------------------------------------------------------------ trouble
+
+
+def _word_of_trouble(builder: ir.IRBuilder, arguments: ir.Value, slot: int) -> ir.Value:
+    at = builder.add(arguments, ir.Constant(I64, 8 * slot))
+    return builder.inttoptr(at, I64.as_pointer())
+
+
+@intrinsic(prefer_literal=True)
+def report_trouble(typing, arguments, slot, trouble):
+    """report_trouble(args, 14, 1): programs cannot go on; 1 says why."""
+    if not isinstance(slot, types.Literal):
+        return None
+
+    def generate(context, builder, signature, values):
+        word = _word_of_trouble(builder, values[0], slot.literal_value)
+        builder.store_atomic(values[2], word, "monotonic", 8)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, slot, types.int64), generate
+
+
+@intrinsic(prefer_literal=True)
+def stopped(typing, arguments, slot):
+    """stopped(args, 14): should programs stop?"""
+    if not isinstance(slot, types.Literal):
+        return None
+
+    def generate(context, builder, signature, values):
+        word = builder.load_atomic(_word_of_trouble(builder, values[0], slot.literal_value), "monotonic", 8)
+        return builder.icmp_signed("!=", word, ir.Constant(I64, 0))
+
+    return types.boolean(types.int64, slot), generate

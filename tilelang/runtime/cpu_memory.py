@@ -116,16 +116,19 @@ def stride(typing, arguments, slot, axis, unit):
 
 @intrinsic
 def allocate(typing, size):
-    """allocate(size): the address of `size` fresh bytes, a multiple of 64; give it to `release` at the end."""
+    """allocate(size): the address of `size` fresh bytes, a multiple of 64; 0 if there is no memory. `release` gives
+    it back."""
 
     def generate(context, builder, signature, values):
         malloc = cgutils.get_or_insert_function(builder.module, ir.FunctionType(BYTE_POINTER, [I64]), "malloc")
         # The address that malloc gave is kept in the 8 bytes below the aligned one.
         raw = builder.ptrtoint(builder.call(malloc, [builder.add(values[0], ir.Constant(I64, 128))]), I64)
         aligned = builder.and_(builder.add(raw, ir.Constant(I64, 127)), ir.Constant(I64, -64))
-        below = builder.inttoptr(builder.sub(aligned, ir.Constant(I64, 8)), I64.as_pointer())
-        builder.store(raw, below)
-        return aligned
+        got = builder.icmp_unsigned("!=", raw, ir.Constant(I64, 0))
+        with builder.if_then(got, likely=True):
+            below = builder.inttoptr(builder.sub(aligned, ir.Constant(I64, 8)), I64.as_pointer())
+            builder.store(raw, below)
+        return builder.select(got, aligned, ir.Constant(I64, 0))
 
     return types.int64(types.int64), generate
 

@@ -6,6 +6,7 @@ chunk of programs adds to a copy of its own that starts from zero, and adds the 
 
     counts_room = private_room(hi - lo, 4096, B)        # elements of the copy; 0: not worth it, add to the tensor
     counts_own = private_copy(counts, counts_room)
+    counts_room = room_got(counts, counts_own, counts_room)
     ...  add_private(condition, counts_own, i, v, counts_room)
     ...  merge_private(counts, i * counts_s0, counts_own, i)    for every element
     discard_private(counts_own, counts_room)
@@ -36,13 +37,15 @@ def private_room(programs, additions, size):
 
 @intrinsic
 def private_copy(typing, tensor, room):
-    """Zeros for `room` elements; the tensor itself if that is 0."""
+    """Zeros for `room` elements; the tensor itself if that is 0, or there is no memory."""
 
     def generate(context, builder, signature, values):
         calloc = cgutils.get_or_insert_function(builder.module, ir.FunctionType(BYTE_POINTER, [I64, I64]), "calloc")
         before = builder.basic_block
         with builder.if_then(_wanted(builder, values[1])):
-            made = builder.call(calloc, [values[1], ir.Constant(I64, FORMATS[tensor.format].bytes)])
+            zeros = builder.call(calloc, [values[1], ir.Constant(I64, FORMATS[tensor.format].bytes)])
+            none = builder.icmp_unsigned("==", zeros, ir.Constant(BYTE_POINTER, None))
+            made = builder.select(none, values[0], zeros)
             inside = builder.basic_block
         merged = builder.phi(BYTE_POINTER)
         merged.add_incoming(values[0], before)
@@ -50,6 +53,17 @@ def private_copy(typing, tensor, room):
         return merged
 
     return tensor(tensor, types.int64), generate
+
+
+@intrinsic
+def room_got(typing, tensor, copy, room):
+    """`room` if there is a copy, else 0."""
+
+    def generate(context, builder, signature, values):
+        same = builder.icmp_unsigned("==", values[0], values[1])
+        return builder.select(same, ir.Constant(I64, 0), values[2])
+
+    return types.int64(tensor, tensor, types.int64), generate
 
 
 def _wanted(builder: ir.IRBuilder, room: ir.Value) -> ir.Value:

@@ -23,6 +23,8 @@ from tilelang.runtime.cpu_atomics import (
     log_failure,
     log_print,
     payload,
+    report_trouble,
+    stopped,
 )
 from tilelang.runtime.cpu_copy import copy_row
 from tilelang.runtime.cpu_dot import dot
@@ -113,8 +115,10 @@ from tilelang.runtime.cpu_private import (
     merge_private,
     private_copy,
     private_room,
+    room_got,
 )
 from tilelang.runtime.cpu_random import rand, randint, randn
+from tilelang.runtime.cpu_streams import prefetch_row, row_target, settle_streams, stream_row, streams
 from tilelang.runtime.cpu_transpose import transpose
 
 nan = float("nan")

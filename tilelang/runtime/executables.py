@@ -34,6 +34,10 @@ class AssertFailed(Exception):
         super().__init__(f"program {program}: {text}")
 
 
+class OutOfMemory(Exception):
+    """The system had no memory for what programs need beside their arguments."""
+
+
 class RaceFound(Exception):
     """Two elements of one store went to one place of `tensor`: the `.tile` program leaves open which stays."""
 
@@ -75,11 +79,15 @@ def model(compilation: Compilation) -> Executable:
 def cpu(compilation: Compilation) -> Executable:
     """numba's machine code, on all cores."""
     from tilelang.runtime.cpu import compile
+    from tilelang.runtime.cpu_trouble import NoScratch
 
     compiled = compile(_there(compilation.cpu), _there(compilation.optimized))
 
     def launch(arguments, dims, grid, output):  # type: ignore[no-untyped-def]
-        report = compiled.launch(arguments, dims, grid)
+        try:
+            report = compiled.launch(arguments, dims, grid)
+        except NoScratch:
+            raise OutOfMemory from None
         if report is not None:
             deliver(report, output)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tilelang.diagnostics import CompileError, Diagnostic, Source
+from tilelang.diagnostics import NOWHERE, CompileError, Diagnostic, Source
 from tilelang.driver import Compilation
 from tilelang.dtypes import DType
 from tilelang.ir.batch import PrintSink, print_line
 from tilelang.runtime.arrays import Argument
 from tilelang.runtime.devices import Device
-from tilelang.runtime.executables import AssertFailed, Executable, RaceFound
+from tilelang.runtime.executables import AssertFailed, Executable, OutOfMemory, RaceFound
 from tilelang.runtime.tuning.store import Answer
 from tilelang.semantics.binding import Binding
 from tilelang.semantics.constants import Value
@@ -50,7 +50,8 @@ class Launch:
         """Run all programs of the grid; returns when the outputs hold the results.
 
         `output` gets what the kernel prints, in the order of programs. Raises CompileError: E0590 if an `assert`
-        failed (what the outputs hold then is not decided), E0591 if the device `model` saw a race.
+        failed (what the outputs hold then is not decided), E0591 if the device `model` saw a race, E0592 if there is no
+        memory for the programs.
         """
         plan = self._plan
         if 0 in plan.binding.grid:
@@ -61,6 +62,8 @@ class Launch:
             raise self._assert_failed(failed) from None
         except RaceFound as race:
             raise self._race(race) from None
+        except OutOfMemory:
+            raise self._out_of_memory() from None
 
     @property
     def result(self) -> object:
@@ -122,6 +125,21 @@ class Launch:
             f"in program {_tuple(race.program)}",
             notes=("which of the two stays is not decided, and may differ from run to run",),
             help="let every element have a place of its own, or use atomic_add, atomic_max, ...",
+        )
+        return CompileError([diagnostic], self._source)
+
+
+    def _out_of_memory(self) -> CompileError:
+        names = self._plan.compilation.names
+        kernel = names.module.kernels if names else ()
+        span = next((k.name.span for k in kernel if k.name.text == self._plan.binding.kernel), None)
+        diagnostic = Diagnostic(
+            "E0592",
+            f"there is no memory to run kernel `{self._plan.binding.kernel}`",
+            span or NOWHERE,
+            "each thread needs scratch memory for its tiles",
+            notes=("what the outputs hold now is not decided",),
+            help="end other programs, use smaller arrays or tiles, or fewer threads (OMP_NUM_THREADS=1)",
         )
         return CompileError([diagnostic], self._source)
 
