@@ -47,10 +47,10 @@ def test_a_product_of_halves(target, warps, most):
     assert count(code, "HMMA.16816.F32") == products
     rows, columns = code["LDSM.16.M88.4"] // 2 * 16, code["LDSM.16.MT88.4"] // 2 * 16  # of a warp; 2 steps of k = 16
     assert rows * columns == 128 * 128 // warps and rows + columns <= 128
-    # Two tiles of 8 KB, 16 bytes a copy: once before the loop (two stages fit), once in it.
-    assert count(code, "LDGSTS.E.BYPASS.128") == 2 * (2 * 8192 // 16 // (32 * warps))
+    # Two tiles of 8 KB, 16 bytes a copy: twice before the loop, once in it.
+    assert count(code, "LDGSTS.E.BYPASS.128") == 3 * (2 * 8192 // 16 // (32 * warps))
     assert resources.spills == 0 and resources.local == 0 and resources.registers <= most
-    assert resources.shared <= 48 * 1024
+    assert resources.shared == 0  # 64 KB: the launch asks for them
 
 
 @pytest.mark.parametrize(("dtype", "target", "instruction"), [

@@ -255,17 +255,22 @@ def test_which_loops_are_pipelined(body, pipelined):
 def test_without_room_there_are_fewer_stages_and_then_no_tensor_cores():
     """128 x 128 f32 pass through 16 KB of shared memory; a stage of 128 x 32 halves for a and b takes 16 KB."""
     tile, thread, _, _ = compiled(MATMUL, *pair(128, 128, 128), BM=128, BN=128, stages=3)
-    rings = [op.result.type.size for op in thread.body.ops if op.name == "shared" and "ring" in op.result.name]
-    assert rings == [2 * 128 * 32, 2 * 32 * 128]
+    assert _rings(thread) == [3 * 128 * 32, 3 * 32 * 128]
     sink = Sink()
+    less = lower(tile, _with_shared(48 * 1024), sink)
+    assert _rings(less) == [2 * 128 * 32, 2 * 32 * 128] and not sink.diagnostics
     small = lower(tile, _with_shared(20 * 1024), sink)
     assert not sink.diagnostics or all(op.name != "mma" for op in small.walk())
+
+
+def _rings(thread: Kernel) -> list[int]:
+    return [op.result.type.size for op in thread.body.ops if op.name == "shared" and "ring" in op.result.name]
 
 
 def _with_shared(size: int):
     from dataclasses import replace
 
-    return replace(SM_80, static_shared=size)
+    return replace(SM_80, shared_per_block=size)
 
 
 @pytest.mark.parametrize(("dtype", "shape", "metas", "fragments"), [

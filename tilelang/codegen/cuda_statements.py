@@ -16,6 +16,7 @@ from tilelang.diagnostics import NOWHERE, InternalError, Source, Span
 from tilelang.dtypes import I32, I64
 from tilelang.ir.core import Block, Kernel, LocalType, Op, SharedType, Value
 from tilelang.ir.thread_ops import THREAD_OPS
+from tilelang.memory.placement import ALIGNMENT, dynamic_bytes, place_arrays
 
 LONGEST = 72
 """An expression longer than this gets a line and a name of its own."""
@@ -32,9 +33,10 @@ COMPILER_NAMES = frozenset(("r", "e", "k", "p", "step", "half", "row", "at", "i"
 
 
 class Statements:
-    """Writes the body of one kernel."""
+    """Writes the body of one kernel. `aligned`: say so of shared arrays; numba's simulator does not read that."""
 
-    def __init__(self, kernel: Kernel, source: Source, names: Names, expressions: Expressions):
+    def __init__(self, kernel: Kernel, source: Source, names: Names, expressions: Expressions, *, aligned: bool):
+        self.aligned = aligned
         self.kernel = kernel
         self.source = source
         self.names = names
@@ -47,6 +49,7 @@ class Statements:
         self.constants: dict[Value, int | float | bool] = {}
         self.once = self._used_once()
         self.used = {v for op in kernel.walk() for v in op.operands}
+        self.starts = place_arrays(kernel)[0] if dynamic_bytes(kernel) else {}
         for parameter in parameters(kernel):
             if parameter.kind in ("tensor", "scalar", "dim"):
                 names.alias(parameter.value, parameter.key)
@@ -254,11 +257,18 @@ class Statements:
                 raise InternalError("cuda", f"no statement for {op.name}")
 
     def _array(self, op: Op) -> None:
+        """A shared array is aligned for the widest accesses, or a part of the dynamic one: its first byte, its size."""
         type = op.result.type
         if not isinstance(type, (LocalType, SharedType)):
             raise InternalError("cuda", f"{op.result} is no array")
+        name = self._name(op.result)
+        if op.result in self.starts:
+            start = self.starts[op.result]
+            self._write(f"{name} = {self.make.call(f'dynamic_{type.dtype}', str(start), str(type.size))}")
+            return
         dtype = self.make.array_type(type.dtype, op.name)
-        self._write(f"{self._name(op.result)} = cuda.{op.name}.array({type.size}, {dtype})")
+        aligned = f", {ALIGNMENT}" if op.name == "shared" and self.aligned else ""
+        self._write(f"{name} = cuda.{op.name}.array({type.size}, {dtype}{aligned})")
 
     def _vector(self, op: Op) -> None:
         """`load_f32x4(v_regs, c * 4, x, x_first + offset)`."""

@@ -16,10 +16,12 @@ from collections.abc import Callable
 
 import ml_dtypes
 import numpy as np
+from numba.cuda.simulator import kernel as simulator
 
 from tilelang.codegen.cuda import vector_widths
 from tilelang.dtypes import DTYPES
 from tilelang.ir.fused import fma
+from tilelang.ir.host_types import numpy_dtype
 
 
 def device(function: Callable) -> Callable:
@@ -149,6 +151,24 @@ def _exchanged(value, source: Callable):
     taken = laid_open[mine // WARP * WARP + source(mine % WARP)]
     thread.syncthreads()
     return taken
+
+
+# ------------------------------------------------------------------------------------ shared memory
+
+
+def _dynamic(item: np.dtype) -> Callable:
+    def part(first, size):
+        """The `size` elements from byte `first` of the block's dynamic shared memory on."""
+        memory = simulator._get_kernel_context().shared.array(0, np.uint8)
+        return memory[first:first + size * item.itemsize].view(item)
+
+    return part
+
+
+def dynamic_functions() -> dict[str, Callable]:
+    """`dynamic_f32` and so on: half floats are bits."""
+    return {f"dynamic_{name}": _dynamic(np.dtype(np.uint16) if dtype.is_float and dtype.bits == 16
+                                        else numpy_dtype(dtype)) for name, dtype in DTYPES.items()}
 
 
 # ------------------------------------------------------------------------------------ vectors

@@ -12,6 +12,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from tilelang.diagnostics import InternalError
 from tilelang.dtypes import BF16, F16
 from tilelang.ir.core import Kernel, TensorType
 from tilelang.ir.host_types import numpy_dtype
+from tilelang.memory.placement import dynamic_bytes
 from tilelang.runtime.arrays import DeviceArray
 from tilelang.runtime.cuda_arguments import Flat, copy_back, count_programs, flatten, in_order, reach
 from tilelang.runtime.cuda_compile import signature
@@ -57,14 +59,15 @@ def _run(cuda_source: str, kernel: Kernel, args: Mapping[str, object], dims: Map
          log: np.ndarray, device: int) -> None:
     from numba import cuda
 
-    compiled = _compiled(cuda_source, function_name(kernel), signature(kernel), device)
+    shared = dynamic_bytes(kernel)
+    compiled = _compiled(cuda_source, function_name(kernel), signature(kernel), shared, device)
     tensors = [p for p in kernel.params if isinstance(p.type, TensorType)]
     flats = {p.name: _on_gpu(args[p.name]) for p in tensors}
     device_log = cuda.to_device(log)
     placed = {name: moved.flat for name, moved in flats.items()}
     arguments = in_order(kernel, placed, args, dims, grid, device_log)
     with _watched():
-        compiled[prod(grid), int(kernel.attrs["threads"])](*arguments)  # type: ignore[index, arg-type]
+        compiled[prod(grid), int(kernel.attrs["threads"]), 0, shared](*arguments)  # type: ignore[index, arg-type]
     cuda.synchronize()
     device_log.copy_to_host(log)
     for param in tensors:
@@ -105,10 +108,25 @@ def _watched() -> Iterator[None]:
 
 
 @lru_cache(maxsize=256)
-def _compiled(source: str, function: str, type: object, device: int) -> Callable:
+def _compiled(source: str, function: str, type: object, shared: int, device: int) -> Callable:
+    """The kernel, loaded on the current GPU, number `device`; its launches may ask for so many bytes of `shared`."""
     from numba import cuda
+    from numba.cuda.cudadrv.driver import driver
 
-    return cuda.jit(type)(define(source, function))
+    compiled = cuda.jit(type)(define(source, function))
+    if shared:
+        (overload,) = compiled.overloads.values()
+        allow_shared(overload._codelibrary.get_cufunc(), shared, driver)
+    return compiled
+
+
+def allow_shared(loaded: Any, size: int, driver: Any) -> None:
+    """Let the launches of a loaded kernel ask for `size` bytes of shared memory: beyond 48 KiB the driver wants to be
+    told before. `loaded` and `driver` are numba's; it has no call for this attribute."""
+    from cuda.bindings.driver import CUfunction_attribute
+
+    attribute = CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+    driver.cuKernelSetAttribute(attribute, size, loaded.handle, loaded.device.id)
 
 
 @dataclass(frozen=True)

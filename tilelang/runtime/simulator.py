@@ -24,6 +24,7 @@ import numpy as np
 from tilelang.codegen.cuda import function_name
 from tilelang.diagnostics import CompileError, Diagnostic, InternalError
 from tilelang.ir.core import Kernel, TensorType
+from tilelang.memory.placement import dynamic_bytes
 from tilelang.runtime.cuda_arguments import copy_back, count_programs, flat_arguments, in_order
 from tilelang.runtime.log import new_log
 
@@ -58,7 +59,7 @@ def run(cuda_source: str, thread_kernel: Kernel, args: Mapping[str, object], dim
     flats = flat_arguments(thread_kernel, args)
     arguments = in_order(thread_kernel, flats, args, dims, grid, log)
     job = (cuda_source, function_name(thread_kernel), programs, int(thread_kernel.attrs["threads"]),  # type: ignore[arg-type]
-           backwards, arguments)
+           dynamic_bytes(thread_kernel), backwards, arguments)
     worker = _stock if stock else _worker
     returned = worker.launch(pickle.dumps(job, pickle.HIGHEST_PROTOCOL), _limit() if seconds is None else seconds)
     log[:] = returned[-1]

@@ -29,6 +29,13 @@ POISON = 0xA5
 """Every byte of a fresh integer array (floats are NaN): what a kernel reads without having written it shows."""
 
 
+NAN_BYTE = 0xFF
+"""Every byte of fresh dynamic memory: any float there is NaN."""
+
+DYNAMIC = 0
+"""The dynamic array's place among those that lines declare."""
+
+
 def poisoned(shape: int, dtype: type) -> np.ndarray:
     array: np.ndarray = np.empty(shape, dtype)
     array.view(np.uint8)[...] = POISON
@@ -38,12 +45,18 @@ def poisoned(shape: int, dtype: type) -> np.ndarray:
 
 
 class Shared:
-    """Shared memory: one array for each line that declares one, the same for all threads of a block."""
+    """Shared memory: one array for each line that declares one, the same for all threads of a block; and one of the
+    size that the launch asks for, which the shape 0 stands for."""
 
     def __init__(self, dynamic_size: int = 0):
+        self.dynamic_size = dynamic_size
         self.arrays: dict[int, np.ndarray] = {}
 
     def array(self, shape: int, dtype: type) -> np.ndarray:
+        if shape == 0:
+            if DYNAMIC not in self.arrays:
+                self.arrays[DYNAMIC] = np.full(self.dynamic_size, NAN_BYTE, np.uint8)
+            return self.arrays[DYNAMIC]
         line = sys._getframe(1).f_lineno
         if line not in self.arrays:
             self.arrays[line] = poisoned(shape, dtype)
@@ -123,12 +136,12 @@ def compiled(source: str, function: str) -> object:
     return cuda.jit(define(source, function))
 
 
-def launch(source: str, function: str, blocks: int, threads: int, backwards: bool,
+def launch(source: str, function: str, blocks: int, threads: int, shared: int, backwards: bool,
            arguments: list) -> list[np.ndarray]:
-    """Run one kernel; returns its array arguments as they are afterwards."""
+    """Run one kernel, with `shared` bytes of dynamic memory; returns its array arguments as they are afterwards."""
     TurnManager.backwards = backwards
     arguments = [np.array(a) if isinstance(a, np.ndarray) and not a.flags.writeable else a for a in arguments]
-    compiled(source, function)[blocks, threads](*arguments)  # type: ignore[index]
+    compiled(source, function)[blocks, threads, 0, shared](*arguments)  # type: ignore[index]
     return [argument for argument in arguments if isinstance(argument, np.ndarray)]
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tilelang.diagnostics import NOWHERE, Sink
-from tilelang.ir.core import Block, Kernel, LocalType, Op, SharedType, Value
+from tilelang.ir.core import Block, Kernel, Op, Value
+from tilelang.memory.placement import array_bytes, place_arrays
 from tilelang.semantics.types import TileType
 from tilelang.tiling.targets import Target
 
@@ -31,21 +32,21 @@ def _values(kernel: Kernel) -> list[Value]:
 
 def fits(kernel: Kernel, target: Target) -> bool:
     """Do a thread kernel's shared arrays fit into the target's shared memory?"""
-    return sum(shared_bytes(op.result) for op in kernel.body.ops if op.name == "shared") <= target.static_shared
+    return place_arrays(kernel)[1] <= target.shared_per_block
 
 
 def check_shared(kernel: Kernel, target: Target, sink: Sink) -> None:
     """Report a thread kernel whose shared arrays do not fit, at the largest of them."""
-    arrays = [(op.result, op) for op in kernel.body.ops if op.name == "shared"]
-    needed = sum(shared_bytes(value) for value, _ in arrays)
     if fits(kernel, target):
         return
-    arrays.sort(key=lambda entry: -shared_bytes(entry[0]))
+    arrays = [(op.result, op) for op in kernel.body.ops if op.name == "shared"]
+    needed = place_arrays(kernel)[1]
+    arrays.sort(key=lambda entry: -array_bytes(entry[0]))
     largest, op = arrays[0]
-    listed = ", ".join(f"`{_source_name(v)}` {shared_bytes(v):,}" for v, _ in arrays[:5])
+    listed = ", ".join(f"`{_source_name(v)}` {array_bytes(v):,}" for v, _ in arrays[:5])
     sink.error("E0620", f"kernel `{kernel.name}` needs {needed:,} bytes of shared memory, {target.name} has "
-               f"{target.static_shared:,}", op.span if op.span != NOWHERE else None,
-               label=f"this tile takes {shared_bytes(largest):,} bytes",
+               f"{target.shared_per_block:,}", op.span if op.span != NOWHERE else None,
+               label=f"this tile takes {array_bytes(largest):,} bytes",
                notes=(f"tiles that threads exchange live in shared memory; their bytes: {listed}",),
                help="choose smaller tile extents, or a narrower element type")
 
@@ -53,13 +54,6 @@ def check_shared(kernel: Kernel, target: Target, sink: Sink) -> None:
 def _source_name(array: Value) -> str:
     """What the array's tile is called in the source, without the numbers that made it unique."""
     return array.name.removesuffix("_shared").rstrip("0123456789").rstrip("_")
-
-
-def shared_bytes(value: Value) -> int:
-    """Bytes of a shared array."""
-    if not isinstance(value.type, (SharedType, LocalType)):
-        raise TypeError(f"{value} is no array")
-    return value.type.size * value.dtype.bytes
 
 
 def check_depth(kernel: Kernel, sink: Sink) -> None:

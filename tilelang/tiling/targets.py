@@ -9,17 +9,16 @@ from dataclasses import dataclass
 class Target:
     """One hardware target.
 
-    Sizes in bytes. `shared_per_block` is what a block may have after opting in to the larger carve-out;
-    `static_shared` is the limit without opting in. `registers_per_thread` is the architectural maximum of 32-bit
-    registers. `nan_extremes`: instructions for the maximum and the minimum of two f32 that keep
-    NaN. Figures: CUDA C++ Programming Guide, table "Technical Specifications per Compute Capability".
+    Sizes in bytes. `shared_per_block` is what a block may have, declared or asked for (`tilelang.memory.placement`).
+    `registers_per_thread` is the architectural maximum of 32-bit registers. `nan_extremes`: instructions for the
+    maximum and the minimum of two f32 that keep NaN. Figures: CUDA C++ Programming Guide, table "Technical
+    Specifications per Compute Capability".
     """
 
     name: str
     capability: tuple[int, int] | None
     warp_size: int = 32
     max_threads: int = 1024
-    static_shared: int = 48 * 1024
     shared_per_block: int = 48 * 1024
     registers_per_thread: int = 255
     shuffles: bool = True
