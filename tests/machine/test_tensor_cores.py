@@ -135,3 +135,23 @@ def test_a_fragment_that_was_never_loaded():
     body = LOADED + """
   mma %acc, %c0, %fa, %c0, %fb, %c0 {kind = "f16"}"""
     assert problems(run(kernel(body, "f16"), check=False, **arrays())) == {Problem.UNINITIALISED}
+
+
+@pytest.mark.parametrize(("half", "host"), [("f16", np.float16), ("bf16", ml_dtypes.bfloat16)])
+def test_two_numbers_are_rounded_into_one_register(half, host):
+    """Also what is too large for a half, and NaN; the first number is in the lower bits."""
+    x = np.array([1.0, -2.5, 0.1, 70000.0, np.inf, np.nan, 1e-8, -0.0] * 8, np.float32)
+    y = np.zeros(32, np.uint32)
+    text = f"""
+  %u: i32 = add %t, %c1
+  %i: i64 = cast %t
+  %j: i64 = cast %u
+  %a: f32 = global.load %x, %i
+  %b: f32 = global.load %x, %j
+  %w: u32 = pack %a, %b {{half = "{half}"}}
+  global.store %y, %i, %w
+"""
+    run(thread_kernel("%x: in f32[64], %y: out u32[32]", text, 32), (1,), x=x, y=y)
+    with np.errstate(over="ignore"):
+        bits = x.astype(host).view(np.uint16).astype(np.uint32)
+    np.testing.assert_array_equal(y, bits[:32] | bits[1:33] << np.uint32(16))

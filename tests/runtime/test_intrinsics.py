@@ -90,3 +90,14 @@ y[t] = s[t ^ 1]""", target)
 def test_a_maximum_that_keeps_nan_is_one_instruction(function, target):
     code, _ = compiled(f"y[t] = {function}(y[t], y[t + 1])", target)
     assert len(re.findall(r"FMNMX\.NAN", code)) == 1 and "FSETP" not in code
+
+
+@pytest.mark.parametrize(("half", "target", "instruction"), [
+    ("f16", "sm_80", r"F2FP\.\S*PACK_AB"), ("bf16", "sm_80", r"F2FP\.BF16"), ("f16", "sm_90", r"F2FP\.\S*PACK_AB"),
+    ("f16", "sm_75", r"F2F")])
+def test_two_numbers_in_one_register(half, target, instruction):
+    code, _ = compiled(f"""
+a[0] = pack_{half}(np.float32(y[t]), np.float32(y[t + 32]))
+x[t] = a[0] & np.uint32(0xffff)
+x[t + 32] = a[0] >> np.uint32(16)""", target)
+    assert re.search(instruction, code)

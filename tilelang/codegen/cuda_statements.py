@@ -179,6 +179,9 @@ class Statements:
             case "shared.load":
                 array, index = op.operands
                 return self.make.from_memory(array.dtype, f"{self._name(array)}[{self._index(index)}]")
+            case "pack":
+                halves = [self._text(v) for v in op.operands]
+                return Expression(self.make.call(f"pack_{op.attrs['half']}", *halves), op.result.dtype)
             case "is_aligned":
                 tensor = op.operands[0]
                 first = self.names.name(("first", tensor, 0), "first")

@@ -30,6 +30,8 @@ THREAD_OPS: dict[str, OpInfo] = {info.name: info for info in [
     OpInfo("mma", 6, "{kind}: local array and i32 index of accumulator, A and B; a warp adds a product of fragments",
            pure=False, reads=True, writes=True),
 
+    OpInfo("pack", 2, "{half}: f16 or bf16; two of these, or two f32 that are rounded to it -> u32, the first in its "
+           "lower bits"),
     OpInfo("shuffle", 1, "{xor} or {lane}: what another thread of the warp has, number own ^ xor, or number lane",
            pure=False),
     OpInfo("shared.copy_async", 5, "array, i32 index, tensor, i64 offset, i32 count: 16 bytes, `count` elements and "

@@ -94,6 +94,15 @@ def mma(op: Op) -> tuple[Type, ...]:
     return ()
 
 
+def pack(op: Op) -> tuple[Type, ...]:
+    half = {"f16": F16, "bf16": BF16}.get(str(op.attrs.get("half")))
+    if half is None:
+        raise IllFormed("{half} must be f16 or bf16")
+    for value in op.operands:
+        require(value.type in (TileType(F32), TileType(half)), f"{value} must be an f32 or {half}, not a {value.type}")
+    return (TileType(U32),)
+
+
 def fragment(op: Op, place: int, dtype: DType, registers: int) -> None:
     """Operand `place` is a local array of this type with room for a fragment, the next an index."""
     type = op.operands[place].type
@@ -209,7 +218,7 @@ THREAD_RULES: dict[str, Rule] = {
     "thread_id": thread_id, "stride": stride, "local": declaration, "shared": declaration,
     "local.load": array_load, "shared.load": array_load, "local.store": array_store, "shared.store": array_store,
     "shared.copy_async": copy_async, "async.commit": barrier, "async.wait": async_wait, "is_aligned": is_aligned,
-    "shared.load_matrix": load_matrix, "mma": mma, "shuffle": shuffle,
+    "shared.load_matrix": load_matrix, "mma": mma, "pack": pack, "shuffle": shuffle,
     "global.load_vector": global_vector, "global.store_vector": global_vector,
     "global.load": global_load, "global.store": global_store, "global.atomic": global_atomic,
     "barrier": barrier, "assert": report, "print": report, "for": for_loop, "const": constant,

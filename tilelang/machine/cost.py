@@ -74,6 +74,8 @@ def _cost(op: Op, constants: set[str]) -> Cost:
     if op.name == "mma":
         depth = 4 * MMA_KINDS[str(op.attrs["kind"])][0]
         return Cost(issue=1, flops=2 * 16 * 8 * depth // WARP, products=2 * 16 * 8 * depth)
+    if op.name == "pack":
+        return Cost(issue=1, f32=1)
     if op.name in ("rand", "randn", "randint"):
         special = {"randn": 3}.get(op.name, 0)
         return Cost(issue=PHILOX + 10 * special, integer=PHILOX, special=special)

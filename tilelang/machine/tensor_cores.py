@@ -89,6 +89,14 @@ def multiply(step: Step, lanes: Lanes, batch: Batch) -> None:
     _put(step, added, acc, batch.get(acc_at), lanes, batch)
 
 
+def pack(step: Step, lanes: Lanes, batch: Batch) -> None:
+    """Two halves in one register."""
+    half = numpy_dtype(BF16 if step.op.attrs["half"] == "bf16" else F16)
+    with np.errstate(all="ignore"):
+        low, high = (batch.get(v).astype(half).view(np.uint16).astype(np.uint32) for v in step.op.operands)
+    batch.define(step.op.result, low | high << np.uint32(16))
+
+
 def shuffle(step: Step, lanes: Lanes, batch: Batch) -> None:
     """Each thread gets what another of its warp holds."""
     value, attrs = batch.get(step.op.operands[0]), step.op.attrs
@@ -187,5 +195,5 @@ def _aligned(step: Step, index: np.ndarray, lanes: Lanes, batch: Batch) -> bool:
 
 
 WARP_OPERATIONS: dict[str, Callable[[Step, Lanes, Batch], None]] = {
-    "shared.load_matrix": load_matrix, "mma": multiply, "shuffle": shuffle,
+    "shared.load_matrix": load_matrix, "mma": multiply, "pack": pack, "shuffle": shuffle,
 }

@@ -1,6 +1,7 @@
 """Tensor cores and asynchronous copies: instructions that numba has no name for, as functions of generated kernels.
 
     load_matrix(a, 0, a_shared, at)         four 8 x 8 matrices of halves, shared memory -> registers     LDSM
+    a[0] = pack_f16(x, y)                   two numbers, rounded to halves, in one register                   F2FP
     mma_f16(acc, 0, a, 0, b, 0)             acc[16, 8] += a[16, 16] @ b[16, 8], by one warp               HMMA
     copy_async(a_shared, at, a, offset, 8)  16 bytes, global -> shared memory, while the thread goes on   LDGSTS
     commit_async(); wait_async_1()          the copies so far form a group; all but 1 group have arrived
@@ -116,6 +117,30 @@ def _load_matrix(instruction: str) -> Callable:
 
 load_matrix = _load_matrix("ldmatrix.sync.aligned.m8n8.x4.shared.b16")
 load_matrix_trans = _load_matrix("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16")
+
+
+# ------------------------------------------------------------------------------------ pack
+
+
+def _pack(instruction: str) -> Callable:
+    """Two f32 -> the u32 of their roundings, the first in the lower half."""
+    assembly = ir.InlineAsm(ir.FunctionType(I32, [F32, F32]), instruction, "=r,f,f")
+
+    @intrinsic
+    def pack(typingctx, low, high):
+        if low != types.float32 or high != types.float32:
+            return None
+
+        def codegen(context, builder, signature, arguments):
+            return builder.call(assembly, arguments)
+
+        return types.uint32(low, high), codegen
+
+    return pack
+
+
+pack_f16 = _pack("{ .reg .b16 low, high; cvt.rn.f16.f32 low, $1; cvt.rn.f16.f32 high, $2; mov.b32 $0, {low, high}; }")
+pack_bf16 = _pack("cvt.rn.bf16x2.f32 $0, $2, $1;")
 
 
 # ------------------------------------------------------------------------------------ mma

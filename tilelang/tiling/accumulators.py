@@ -1,8 +1,9 @@
 """Accumulators of dots, in the layout that suits the dot, and their way to the linear layout and back.
 
 A dot's layout is an `AccumulatorLayout` (tensor cores) or a `PatchLayout` (fused multiply-adds). The accumulator is a
-local array in this layout, its *fragments*, and stays so from trip to trip of a loop that only adds products to it.
-Everything else works on the linear layout. In between a tile passes through shared memory, one slab after another, so
+local array in this layout, its *fragments*, and stays so from trip to trip of a loop that only adds products to it, or
+through a chain of ops in fragments (`tilelang.tiling.fragments`). Everything else works on the linear layout. In
+between a tile passes through shared memory, one slab after another, so
 that little of it is needed: the threads write what they hold of a slab in one layout, and read it in the other.
 """
 
@@ -10,12 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tilelang.ir.core import Value
+from tilelang.ir.core import Op, Value
 from tilelang.tiling.dot_plans import DotLayout, DotPlans
 from tilelang.tiling.elements import Elements
+from tilelang.tiling.fragment_plans import Layout
 from tilelang.tiling.fusion import Fusion
 from tilelang.tiling.homes import Homes
+from tilelang.tiling.mma import AccumulatorLayout
 from tilelang.tiling.numbers import Number
+from tilelang.tiling.patch_layout import PatchLayout
+from tilelang.tiling.row_layout import QUAD, RowLayout
 from tilelang.tiling.writer import ThreadWriter
 
 
@@ -29,6 +34,7 @@ class Accumulators:
         self.fusion = fusion
         self.carried = plans.carried
         self.layouts: dict[Value, DotLayout] = {}
+        self.of_loops: dict[Value, Layout] = {}  # arrays of fragments that a loop carries, beside `carried`
 
     def carry(self, init: Value, argument: Value) -> Value:
         """The local array of a loop's carried accumulator, filled with its first value."""
@@ -36,11 +42,33 @@ class Accumulators:
 
     def take(self, acc: Value, layout: DotLayout) -> Value:
         """Fragments with the elements of `acc`, to be added to: a loop's own, or new ones."""
+        if self.homes.plans.holds(acc):
+            return self._moved(acc, layout)
         return self.homes.fragments[acc] if acc in self.carried else self._fragments_of(acc, acc.name, layout)
 
+    def take_from(self, op: Op, layout: DotLayout) -> Value:
+        """Fragments with the accumulator of a dot, to be added to: its own, if nothing else needs them any more."""
+        acc = op.operands[2]
+        self.fusion.settle(acc)
+        own = self.homes.fragments.get(acc) if self.homes.plans.holds(acc) else None
+        if own is not None and own not in self.of_loops and self.fusion.uses.ends_at(acc, op):
+            self.layouts[own] = layout
+            return own
+        return self.take(acc, layout)
+
+    def _moved(self, tile: Value, layout: DotLayout) -> Value:
+        """New fragments with the elements of a tile, or of a view, that is in fragments."""
+        if not isinstance(layout, AccumulatorLayout):
+            raise TypeError(f"{tile} is in another layout")
+        fragments = self.fusion.new_registers(tile, layout)
+        self.layouts[fragments] = layout
+        self.fusion.loop(layout, lambda place: self.write.write(
+            fragments, place.register, self.elements.at_place(tile, place)))
+        return fragments
+
     def give(self, result: Value, acc: Value, fragments: Value) -> None:
-        """The result of adding to `acc` is in `fragments`: it stays there if a loop carries it on."""
-        if acc in self.carried:
+        """The result of adding to `acc` is in `fragments`: it stays there if a loop or a chain carries it on."""
+        if acc in self.carried or self.homes.plans.holds(result):
             self.homes.fragments[result] = fragments
         else:
             self.to_registers(result, fragments)
@@ -64,9 +92,43 @@ class Accumulators:
 
     def to_registers(self, tile: Value, fragments: Value) -> None:
         """Give a tile that is in fragments its registers in the linear layout."""
+        layout = self.layouts.get(fragments, self.homes.plans.layouts.get(tile))
+        if not isinstance(layout, (AccumulatorLayout, PatchLayout)):
+            raise TypeError(f"{tile} is no accumulator")
         registers = self.fusion.new_registers(tile)
-        _Exchange(self, self.layouts[fragments], tile).run(registers, fragments, to_fragments=False)
+        _Exchange(self, layout, tile).run(registers, fragments, to_fragments=False)
         self.homes.registers[tile] = registers
+
+    def release(self, value: Value) -> None:
+        """Give a tile that is in fragments only a home where any op can use it."""
+        plans = self.homes.plans
+        if not plans.holds(value) or value in self.homes.registers or value in self.homes.shared:
+            return
+        if value in plans.views:
+            self.release(plans.views[value].operands[0])
+            self.fusion.settle(plans.views[value].operands[0])
+            self.homes.follow_recipe(plans.views[value])
+            return
+        self.fusion.settle(value)
+        layout, fragments = plans.layouts[value], self.homes.fragments[value]
+        if isinstance(layout, RowLayout):
+            self._rows_to_shared(value, fragments, layout)
+        else:
+            self.to_registers(value, fragments)
+
+    def _rows_to_shared(self, value: Value, numbers: Value, layout: RowLayout) -> None:
+        """Of the lanes that have a row's number the first writes it."""
+        self.fusion.flush()
+        array = self.write.shared(value.name, value.dtype, layout.rows)
+        emit, lane = self.write.emit, self.thread % QUAD
+        first = emit.op("eq", lane.value, self.write.index.number(0), hint="first")
+
+        def put(register: Number) -> None:
+            self.write.write(array, layout.row(self.thread, register).value,
+                             self.write.read(numbers, register.value, hint=value.name))
+
+        self.write.when(first, lambda: self.each(layout.registers, "r", put))
+        self.homes.shared[value] = array
 
     # ---------------------------------------------------------------- writing
 

@@ -18,7 +18,8 @@ from collections.abc import Callable, Sequence
 from tilelang.ir.core import Block, Op, Value
 from tilelang.tiling.accumulators import Accumulators
 from tilelang.tiling.elements import Elements, Place
-from tilelang.tiling.fusion import Fusion, size_of
+from tilelang.tiling.fragments import Fragments
+from tilelang.tiling.fusion import Fusion, Places, size_of
 from tilelang.tiling.homes import Homes
 from tilelang.tiling.pipelines import Pipelines
 from tilelang.tiling.writer import ThreadWriter
@@ -31,12 +32,13 @@ class Control:
     """Writes `for`, `while` and `if`."""
 
     def __init__(self, write: ThreadWriter, homes: Homes, elements: Elements, fusion: Fusion,
-                 accumulators: Accumulators, pipelines: Pipelines, lower: Lower):
+                 accumulators: Accumulators, fragments: Fragments, pipelines: Pipelines, lower: Lower):
         self.write = write
         self.homes = homes
         self.elements = elements
         self.fusion = fusion
         self.accumulators = accumulators
+        self.fragments = fragments
         self.pipelines = pipelines
         self.lower = lower
 
@@ -102,7 +104,13 @@ class Control:
         arrays: list[Value | None] = []
         for init, name in zip(inits, names, strict=True):
             if name in self.accumulators.carried:
+                self.accumulators.release(init)
                 arrays.append(self.accumulators.carry(init, name))
+            elif name in self.homes.plans.layouts:
+                layout = self.homes.plans.layouts[name]
+                fragments = self.fusion.new_registers(name, layout)
+                self.accumulators.of_loops[fragments] = layout
+                arrays.append(fragments)
             else:
                 arrays.append(self.fusion.new_registers(name) if init.shape else None)
         self._assign(user, inits, [None if array in self.accumulators.layouts else array for array in arrays])
@@ -117,7 +125,7 @@ class Control:
             for arg, array in zip(args, arrays, strict=False):
                 if array is None:
                     self.homes.scalars[arg] = given.pop(0)
-                elif arg in self.accumulators.carried:
+                elif arg in self.accumulators.carried or arg in self.homes.plans.layouts:
                     self.homes.fragments[arg] = array
                 else:
                     self.homes.registers[arg] = array
@@ -133,15 +141,21 @@ class Control:
 
         The group that waits comes first: `user` needs no other copy of what it computes.
         """
-        moves: dict[int, list[tuple[Value, Value]]] = {self.fusion.group.size: []}
+        for value, array in zip(values, arrays, strict=True):
+            if array in self.accumulators.of_loops:
+                self.fragments.readable(value)
+            elif array is not None:
+                self.accumulators.release(value)
+        moves: dict[Places, list[tuple[Value, Value]]] = {self.fusion.group.size: []}
         for value, array in zip(values, arrays, strict=True):
             if array is not None and array not in (self.homes.registers.get(value), self.homes.fragments.get(value)):
-                moves.setdefault(size_of(value), []).append((value, array))
-        for size, pairs in moves.items():
+                places = self.accumulators.of_loops.get(array, size_of(value))
+                moves.setdefault(places, []).append((value, array))
+        for places, pairs in moves.items():
             if pairs:
-                self._move(user, size, pairs)
+                self._move(user, places, pairs)
 
-    def _move(self, user: Op, size: int, pairs: Sequence[tuple[Value, Value]]) -> None:
+    def _move(self, user: Op, size: Places, pairs: Sequence[tuple[Value, Value]]) -> None:
         def visit(place: Place) -> None:
             elements = [self.elements.at_place(value, place) for value, _ in pairs]
             for (_, array), element in zip(pairs, elements, strict=True):
@@ -154,6 +168,8 @@ class Control:
         for result, array in zip(op.results, arrays, strict=True):
             if array is None:
                 self.homes.scalars[result] = given.pop(0)
+            elif array in self.accumulators.of_loops:
+                self.homes.fragments[result] = array
             elif array in self.accumulators.layouts:
                 self.accumulators.to_registers(result, array)
             else:

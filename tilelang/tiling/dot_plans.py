@@ -13,14 +13,16 @@ rows and several columns. All other dots are written the simple way (`tilelang.t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 from tilelang.dtypes import BF16, F16, F32
 from tilelang.ir.core import Kernel, Op, Value
-from tilelang.tiling.homes import Uses
+from tilelang.tiling.fragment_plans import FragmentPlans, plan_fragments
 from tilelang.tiling.mma import DEPTH, AccumulatorLayout, Swizzle, arrange_warps
 from tilelang.tiling.patch_layout import WARP, PatchLayout
 from tilelang.tiling.targets import Target
+from tilelang.tiling.uses import Uses
 
 MOST_REGISTERS = 128
 """Registers of a thread that an accumulator may take, of 255."""
@@ -41,12 +43,14 @@ class MmaPlan:
 @dataclass
 class DotPlans:
     """The plans, by `id` of the dot. `swizzles`: how the shared copies of operands are arranged. `carried`: block
-    arguments of loops that are fragments of this layout from trip to trip."""
+    arguments of loops that are fragments of this layout from trip to trip. `fragments`: what else is, while it is
+    computed with."""
 
     products: dict[int, MmaPlan] = field(default_factory=dict)
     patches: dict[int, PatchLayout] = field(default_factory=dict)
     swizzles: dict[Value, Swizzle] = field(default_factory=dict)
     carried: dict[Value, DotLayout] = field(default_factory=dict)
+    fragments: FragmentPlans = field(default_factory=FragmentPlans)
 
     def layout(self, dot: Op) -> DotLayout | None:
         """That of a dot's accumulator; None for the linear one."""
@@ -70,11 +74,26 @@ def plan_dots(kernel: Kernel, target: Target, threads: int) -> DotPlans:
             found.swizzles.update((v, Swizzle(v.shape[-1])) for v in (*stored, *op.operands[:2]))
         elif patch is not None:
             found.patches[id(op)] = patch
-    uses = Uses(kernel)
-    for op in kernel.walk():
-        if op.name == "for":
-            found.carried.update(_carried(op, found, uses))
+    _plan_chains(kernel, found, dots, threads // target.warp_size)
     return found
+
+
+def _plan_chains(kernel: Kernel, found: DotPlans, dots: Sequence[Op], warps: int) -> None:
+    """Find what stays in fragments. The dots of a chain have their warps one above the other."""
+    loops, uses = [op for op in kernel.walk() if op.name == "for"], Uses(kernel)
+    carried = frozenset(value for loop in loops for value in _carried(loop, found, uses))
+    tall = [op for op in dots if id(op) in found.products and _tall(op, warps).registers <= MOST_REGISTERS]
+    found.fragments = plan_fragments(kernel, tall, carried, warps)
+    for op in tall:
+        if any(found.fragments.holds(value) for value in (op.operands[0], op.operands[2], op.result)):
+            found.products[id(op)] = replace(found.products[id(op)], layout=_tall(op, warps))
+    for loop in loops:
+        found.carried.update(_carried(loop, found, uses))
+
+
+def _tall(op: Op, warps: int) -> AccumulatorLayout:
+    """The result's layout where each warp has whole rows."""
+    return AccumulatorLayout((op.result.shape[0], op.result.shape[1]), (warps, 1))
 
 
 def _patch(op: Op, warps: int) -> PatchLayout | None:

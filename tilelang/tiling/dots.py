@@ -15,9 +15,10 @@ from tilelang.semantics.types import TileType
 from tilelang.tiling.dot_plans import DotPlans
 from tilelang.tiling.elements import Elements, Place
 from tilelang.tiling.fusion import Fusion, size_of
-from tilelang.tiling.homes import Homes, Uses
+from tilelang.tiling.homes import Homes
 from tilelang.tiling.patches import Patches
 from tilelang.tiling.tensor_cores import TensorCores
+from tilelang.tiling.uses import Uses
 from tilelang.tiling.writer import ThreadWriter
 
 
@@ -36,6 +37,8 @@ class Dots:
         self.patches = patches
 
     def dot(self, op: Op) -> None:
+        for operand in op.operands[1:2] if id(op) in self.plans.products else op.operands:
+            self.cores.accumulators.release(operand)
         if id(op) in self.plans.products:
             self.cores.dot(op, self.plans.products[id(op)])
         elif id(op) in self.plans.patches:

@@ -15,8 +15,11 @@ from tilelang.dtypes import I32
 from tilelang.ir.core import Op, Value
 from tilelang.ir.tile_ops import TILE_OPS
 from tilelang.semantics.types import TileType
+from tilelang.tiling.fragment_plans import Layout
 from tilelang.tiling.homes import Homes
+from tilelang.tiling.mma import AccumulatorLayout
 from tilelang.tiling.numbers import Number
+from tilelang.tiling.row_layout import RowLayout, row_register
 from tilelang.tiling.writer import ThreadWriter
 
 Memo = dict[tuple[Value, tuple[Value, ...]], Value]
@@ -26,7 +29,8 @@ Memo = dict[tuple[Value, tuple[Value, ...]], Value]
 class Place:
     """A register of this thread and the number of the element in it, while a loop over registers is written.
 
-    `values` are the tile values known for this element; tiles of one size share places, whatever their shapes.
+    `values` are the tile values known for this element; tiles of one size share places, whatever their shapes. With a
+    `layout` the place is one of fragments, and the number is its element's in row-major order all the same.
     """
 
     register: Value
@@ -34,6 +38,7 @@ class Place:
     values: dict[Value, Value] = field(default_factory=dict)
     coordinates: dict[tuple[int, ...], tuple[Value, ...]] = field(default_factory=dict)
     memo: Memo = field(default_factory=dict)
+    layout: Layout | None = None
 
 
 class Elements:
@@ -53,9 +58,26 @@ class Elements:
         """The element of `value` at `place`; the tile has as many elements as the loop over places visits."""
         if value in self.homes.scalars:
             return self.homes.scalars[value]
+        if place.layout is not None:
+            value = self._seen(value)
         if value not in place.values:
-            place.values[value] = self._fetch(value, place)
+            fetch = self._fetch if place.layout is None else self._fetch_in_fragments
+            place.values[value] = fetch(value, place)
         return place.values[value]
+
+    def _seen(self, value: Value) -> Value:
+        """What a view of numbers for rows shows, at a place in fragments: the numbers."""
+        while value in self.homes.plans.views:
+            (value,) = self.homes.plans.views[value].operands
+        return value
+
+    def _fetch_in_fragments(self, value: Value, place: Place) -> Value:
+        if value not in self.homes.fragments:
+            return self.at_coordinates(value, self.coordinates(place, value.shape), place.memo)
+        register, layout = place.register, self.homes.plans.layouts[value]
+        if isinstance(place.layout, AccumulatorLayout) and isinstance(layout, RowLayout):
+            register = row_register(place.layout, Number(self.write.index, register)).value
+        return self.write.read(self.homes.fragments[value], register, hint=value.name)
 
     def _fetch(self, value: Value, place: Place) -> Value:
         if value in self.homes.registers:

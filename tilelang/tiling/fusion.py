@@ -20,18 +20,26 @@ from dataclasses import dataclass, field
 from tilelang.ir.access import access
 from tilelang.ir.core import Op, Value
 from tilelang.tiling.elements import Elements, Place
-from tilelang.tiling.homes import Homes, Uses
+from tilelang.tiling.fragment_plans import Layout
+from tilelang.tiling.homes import Homes
+from tilelang.tiling.numbers import Number
+from tilelang.tiling.row_layout import RowLayout
+from tilelang.tiling.uses import Uses
 from tilelang.tiling.writer import ThreadWriter
 
 Member = Callable[[Op, Place], None]
 """Writes one op of a group for the element at a place, and puts its result into `place.values`."""
 
 
+Places = int | Layout
+"""What a loop runs over: the places of so many elements in the linear layout, or those of a layout of fragments."""
+
+
 @dataclass
 class Group:
-    """Ops waiting to be written as one loop over the places of `size` elements."""
+    """Ops waiting to be written as one loop over the same places: `size`, for those of the linear layout."""
 
-    size: int = 0
+    size: Places = 0
     ops: list[Op] = field(default_factory=list)
 
     def defines(self, value: Value) -> bool:
@@ -60,7 +68,7 @@ class Fusion:
         self.member = member
         self.group = Group()
 
-    def add(self, op: Op, size: int) -> None:
+    def add(self, op: Op, size: Places) -> None:
         """Let an op wait for its loop."""
         if self.group.ops and (self.group.size != size or self.group.meets(op)):
             self.flush()
@@ -72,14 +80,14 @@ class Fusion:
         if self.group.ops:
             self.loop(self.group.size, lambda place: None)
 
-    def loop(self, size: int, visit: Callable[[Place], None], *, user: Op | None = None) -> None:
+    def loop(self, size: Places, visit: Callable[[Place], None], *, user: Op | None = None) -> None:
         """Write a loop that does the waiting group, if it is of this size, and then visit(place).
 
         `user` is the op that visits: what only it uses of the group need not be kept.
         """
         self.fold(size, (), lambda place: visit(place), user=user)
 
-    def fold(self, size: int, inits: Sequence[Value], visit: Callable[..., Sequence[Value] | None], *,
+    def fold(self, size: Places, inits: Sequence[Value], visit: Callable[..., Sequence[Value] | None], *,
              user: Op | None = None, hints: Sequence[str] = ()) -> tuple[Value, ...]:
         """Like `loop`, handing values on from place to place: visit(place, *values) returns the next ones."""
         if self.group.size != size:
@@ -87,8 +95,7 @@ class Fusion:
         group, self.group = self.group, Group()
         kept = self._keep(group, user)
 
-        def at_place(register: Value, number: Value, *carried: Value) -> Sequence[Value] | None:
-            place = Place(register, number)
+        def at_place(place: Place, *carried: Value) -> Sequence[Value] | None:
             for op in group.ops:
                 with self.write.emit.at(op.span):
                     self.member(op, place)
@@ -96,13 +103,34 @@ class Fusion:
                         self._put(value, place, kept)
             return visit(place, *carried)
 
-        last = self.write.fold_places(size, inits, at_place, hints)
+        last = self._over_places(size, inits, at_place, hints)
+        in_thread = self.homes.registers if isinstance(size, int) else self.homes.fragments
         for value, (registers, shared) in kept.items():
             if registers:
-                self.homes.registers[value] = registers
+                in_thread[value] = registers
             if shared:
                 self.homes.shared[value] = shared
         return last
+
+    def _over_places(self, places: Places, inits: Sequence[Value], visit: Callable[..., Sequence[Value] | None],
+                     hints: Sequence[str]) -> tuple[Value, ...]:
+        """The loop: visit(place, *values handed on) for each place."""
+        if isinstance(places, int):
+            return self.write.fold_places(
+                places, inits, lambda register, number, *carried: visit(Place(register, number), *carried), hints)
+        return self.write.fold_registers(
+            places.registers, inits, lambda register, *carried: visit(self._place(places, register), *carried), hints)
+
+    def _place(self, layout: Layout, register: Value) -> Place:
+        """A place in fragments, and where its element is in the tile."""
+        thread, at = Number(self.write.index, self.write.thread()), Number(self.write.index, register)
+        if isinstance(layout, RowLayout):
+            row = layout.row(thread, at).value
+            found = {(layout.rows,): (row,), (layout.rows, 1): (row, self.write.index.number(0))}
+            return Place(register, row, coordinates=found, layout=layout)
+        coordinates = tuple(number.value for number in layout.element(thread, at))
+        number = self.write.index.linearize(coordinates, layout.shape)
+        return Place(register, number, coordinates={layout.shape: coordinates}, layout=layout)
 
     def _keep(self, group: Group, user: Op | None) -> dict[Value, tuple[Value | None, Value | None]]:
         """The arrays (registers, shared) for each value that something outside the group uses."""
@@ -111,10 +139,10 @@ class Fusion:
         for member in group.ops:
             for value in member.results:
                 users = [op for op in self.uses.of(value) if id(op) not in inside]
-                whole = [op for op in users if reads_other_elements(op, value)]
+                whole = [op for op in users if reads_other_elements(op, value)] if isinstance(group.size, int) else []
                 with self.write.emit.at(member.span):
-                    registers = self.new_registers(value) if len(whole) < len(users) else None
-                    shared = self.write.shared(value.name, value.dtype, group.size) if whole else None
+                    registers = self.new_registers(value, group.size) if len(whole) < len(users) else None
+                    shared = self.write.shared(value.name, value.dtype, size_of(value)) if whole else None
                 if users:
                     kept[value] = registers, shared
         return kept
@@ -132,8 +160,10 @@ class Fusion:
 
     # ---------------------------------------------------------------- whole tiles
 
-    def new_registers(self, value: Value) -> Value:
-        """A local array that can hold this thread's part of a tile."""
+    def new_registers(self, value: Value, places: Places = 0) -> Value:
+        """A local array that can hold this thread's part of a tile, in the linear layout or that of fragments."""
+        if not isinstance(places, int):
+            return self.write.local(f"{value.name}_fragments", value.dtype, places.registers)
         return self.write.local(f"{value.name}_regs", value.dtype, -(-size_of(value) // self.write.threads))
 
     def settle(self, value: Value) -> None:

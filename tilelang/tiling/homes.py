@@ -1,8 +1,9 @@
 """Where each value of the tile kernel lives in the thread kernel.
 
-A scalar lives in every thread, the same everywhere. A tile has one or more of three homes:
+A scalar lives in every thread, the same everywhere. A tile has one or more of four homes:
 
 * registers: a local array in the linear layout, element `e` in register `e // threads` of thread `e % threads`;
+* fragments: a local array too, in the layout of a dot's accumulator;
 * shared: an array in shared memory, in row-major order (swizzled for tensor cores), a copy that any thread may read;
 * recipe: nowhere. It can be computed from an element's coordinates (`const`, `iota`, index arithmetic) or read out
   of another tile's shared copy (`broadcast`, `permute`), and is, wherever it is used.
@@ -14,8 +15,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from tilelang.ir.core import Block, Kernel, Op, Value
+from tilelang.ir.core import Op, Value
 from tilelang.ir.tile_ops import TILE_OPS
+from tilelang.tiling.fragment_plans import FragmentPlans
 from tilelang.tiling.mma import Swizzle
 
 DEEPEST_RECIPE = 24
@@ -42,7 +44,9 @@ class Homes:
     known_twice: set[Value] = field(default_factory=set)
     """Local arrays that hold several values of the tile kernel (a tile and its reshape)."""
     fragments: dict[Value, Value] = field(default_factory=dict)
-    """Accumulators in local arrays in a tensor core's layout (`tilelang.tiling.tensor_cores`)."""
+    """Tiles in local arrays in a dot's layout (`tilelang.tiling.accumulators`)."""
+    plans: FragmentPlans = field(default_factory=FragmentPlans)
+    """Which tiles are to be in fragments (`tilelang.tiling.fragments`)."""
     swizzles: dict[Value, Swizzle] = field(default_factory=dict)
     """Tiles whose shared copy is not in row-major order."""
 
@@ -79,32 +83,3 @@ class Homes:
         if any(v not in self.recipes and v not in self.scalars for v in op.operands):
             return False
         return all(self.depths.get(v, 0) < DEEPEST_RECIPE for v in op.operands)
-
-
-class Uses:
-    """Which ops use a value, in the whole kernel, and in which block values and ops stand."""
-
-    def __init__(self, kernel: Kernel):
-        self._users: dict[Value, list[Op]] = {}
-        self._block: dict[object, int] = {}
-        self._collect(kernel.body)
-
-    def _collect(self, body: Block) -> None:
-        for value in body.args:
-            self._block[value] = id(body)
-        for op in body.ops:
-            self._block[id(op)] = id(body)
-            for operand in dict.fromkeys(op.operands):
-                self._users.setdefault(operand, []).append(op)
-            for value in op.results:
-                self._block[value] = id(body)
-            for block in op.blocks:
-                self._collect(block)
-
-    def of(self, value: Value) -> list[Op]:
-        return self._users.get(value, [])
-
-    def ends_at(self, value: Value, op: Op) -> bool:
-        """Is `op` the only user of `value`, and executed once for each time `value` is computed?"""
-        users = self.of(value)
-        return len(users) == 1 and users[0] is op and self._block.get(value) == self._block[id(op)]

@@ -36,8 +36,9 @@ from tilelang.tiling.control import Control
 from tilelang.tiling.dot_plans import DotPlans, plan_dots
 from tilelang.tiling.dots import Dots
 from tilelang.tiling.elements import Elements, Place
+from tilelang.tiling.fragments import Fragments
 from tilelang.tiling.fusion import Fusion, outer_indices, reads_other_elements, size_of
-from tilelang.tiling.homes import VIEWS, Homes, Uses
+from tilelang.tiling.homes import VIEWS, Homes
 from tilelang.tiling.limits import check_depth, check_shared, fits, threads_for
 from tilelang.tiling.patches import Patches
 from tilelang.tiling.pipeline_plans import Pipeline, plan_pipelines
@@ -46,6 +47,7 @@ from tilelang.tiling.reductions import Reductions
 from tilelang.tiling.scans import Scans
 from tilelang.tiling.targets import Target
 from tilelang.tiling.tensor_cores import TensorCores
+from tilelang.tiling.uses import Uses
 from tilelang.tiling.vectors import choose_vectors
 from tilelang.tiling.wide import WideAccesses
 from tilelang.tiling.writer import ThreadWriter
@@ -93,7 +95,7 @@ class _Lowering:
         self.write = ThreadWriter(kernel, threads)
         vectors = choose_vectors(kernel, target, threads)
         self.write.widths = vectors.widths
-        self.homes = Homes(swizzles=plans.swizzles)
+        self.homes = Homes(swizzles=plans.swizzles, plans=plans.fragments)
         self.elements = Elements(self.write, self.homes)
         uses = Uses(kernel)
         self.fusion = Fusion(self.write, self.homes, self.elements, uses, self._member)
@@ -101,11 +103,12 @@ class _Lowering:
         self.wide = WideAccesses(self.write, self.homes, self.fusion, self.accesses, vectors.wide)
         self.reductions = Reductions(self.write, self.homes, self.elements, self.fusion, target)
         self.scans = Scans(self.write, self.homes, self.fusion)
-        accumulators = Accumulators(self.write, self.homes, self.elements, self.fusion, plans)
+        self.accumulators = accumulators = Accumulators(self.write, self.homes, self.elements, self.fusion, plans)
+        self.fragments = Fragments(self.write, self.homes, self.elements, self.fusion)
         cores = TensorCores(self.write, self.homes, self.fusion, accumulators)
         patches = Patches(self.write, self.homes, self.elements, self.fusion, accumulators)
         self.dots = Dots(self.write, self.homes, self.elements, self.fusion, uses, plans, cores, patches)
-        self.control = Control(self.write, self.homes, self.elements, self.fusion, accumulators,
+        self.control = Control(self.write, self.homes, self.elements, self.fusion, accumulators, self.fragments,
                                Pipelines(self.write, self.homes, self.elements, self.accesses, cores, self._ops,
                                          pipelines),
                                self._ops)
@@ -128,6 +131,12 @@ class _Lowering:
 
     def _op(self, op: Op) -> None:
         """Give the results of one op a home."""
+        if self.fragments.takes(op):
+            self.fragments.op(op)
+            return
+        if op.name not in ("dot", "for"):
+            for operand in op.operands:
+                self.accumulators.release(operand)
         whole: dict[str, Callable[[Op], None]] = {
             "dot": self.dots.dot, "scan": self.scans.scan, "for": self.control.for_loop,
             "while": self.control.while_loop, "if": self.control.if_op,

@@ -23,8 +23,9 @@ from tilelang.ir.thread_ops import MOST_PENDING
 from tilelang.ir.tile_ops import TILE_OPS
 from tilelang.memory.axis import AxisAnalysis
 from tilelang.tiling.dot_plans import DotPlans, MmaPlan, is_transpose
-from tilelang.tiling.homes import COSTLY, VIEWS, Uses
+from tilelang.tiling.homes import COSTLY, VIEWS
 from tilelang.tiling.targets import Target
+from tilelang.tiling.uses import Uses
 
 CHUNK = 8
 """Elements of 16 bits in an asynchronous copy."""

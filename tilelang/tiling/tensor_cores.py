@@ -5,8 +5,9 @@
         for each 16 columns:                     load_matrix  b_shared -> b fragments
         for each piece of 16 x 8:                mma          accumulator += a fragment * b fragment
 
-The layouts of fragments and accumulator are those of `tilelang.tiling.mma`. Which dots come here says
-`tilelang.tiling.dot_plans`.
+An operand A that is in the accumulator's layout of another dot is where it is needed: two neighbours at a time become a
+register of its fragment. The layouts of fragments and accumulator are those of `tilelang.tiling.mma`. Which dots come
+here says `tilelang.tiling.dot_plans`.
 """
 
 from __future__ import annotations
@@ -16,17 +17,25 @@ from dataclasses import dataclass
 from tilelang.dtypes import DTYPES
 from tilelang.ir.core import Op, Value
 from tilelang.ir.thread_ops import MMA_KINDS
+from tilelang.semantics.types import TileType
 from tilelang.tiling.accumulators import Accumulators
 from tilelang.tiling.dot_plans import MmaPlan, is_transpose
 from tilelang.tiling.fusion import Fusion
 from tilelang.tiling.homes import Homes
-from tilelang.tiling.mma import DEPTH, WARP, MatrixRead
+from tilelang.tiling.mma import DEPTH, WARP, AccumulatorLayout, MatrixRead
 from tilelang.tiling.numbers import Number
 from tilelang.tiling.writer import ThreadWriter
 
 U32 = DTYPES["u32"]
 FRAGMENT = 4
 """Registers that one `load_matrix` fills."""
+
+
+@dataclass(frozen=True)
+class Packed:
+    """An operand A in registers: fragments for one step along k after another."""
+
+    array: Value
 
 
 @dataclass(frozen=True)
@@ -51,8 +60,9 @@ class TensorCores:
 
     def dot(self, op: Op, plan: MmaPlan) -> None:
         a, b, acc = op.operands
-        left, right = self._staged(a, True), self._staged(b, False)
-        fragments = self.accumulators.take(acc, plan.layout)
+        left = self._packed(a, plan) if self.homes.plans.holds(a) else self._staged(a, True)
+        right = self._staged(b, False)
+        fragments = self.accumulators.take_from(op, plan.layout)
         self.multiply(plan, fragments, left, right)
         self.accumulators.give(op.result, acc, fragments)
 
@@ -67,30 +77,51 @@ class TensorCores:
             array = self.fusion.in_shared(operand)
         return Staged(array, MatrixRead(self.homes.swizzles[source], of_a, k_last=of_a != turned))
 
+    def _packed(self, operand: Value, plan: MmaPlan) -> Packed:
+        """The accumulators of two pieces of 16 x 8, side by side, are a fragment of 16 x 16 of A."""
+        source = self.homes.plans.narrowed.get(operand, operand)
+        self.fusion.settle(source)
+        held, rows_and_columns = self.homes.fragments[source], (operand.shape[0], operand.shape[1])
+        down, across = AccumulatorLayout(rows_and_columns, plan.layout.warps).pieces
+        fragments = self.write.local(f"{operand.name}_packed", U32, FRAGMENT * down * across // 2)
+
+        def pair(piece: Number) -> None:
+            for rows in range(2):
+                at = piece * 4 + rows * 2
+                halves = [self.write.read(held, (at + n).value, hint=operand.name) for n in range(2)]
+                both = self.write.emit.op("pack", *halves, type=TileType(U32), hint="both", half=operand.dtype.name)
+                self.write.write(fragments, (piece * 2 + rows).value, both)
+
+        self.accumulators.each(down * across, "m", pair)
+        return Packed(fragments)
+
     # ---------------------------------------------------------------- the product
 
-    def multiply(self, plan: MmaPlan, acc: Value, left: Staged, right: Staged) -> None:
+    def multiply(self, plan: MmaPlan, acc: Value, left: Staged | Packed, right: Staged) -> None:
         """Add the product of a dot's operands to the fragments `acc`."""
         self.accumulators.by_threads(plan.layout, lambda: self._multiply(plan, acc, left, right))
 
-    def _multiply(self, plan: MmaPlan, acc: Value, left: Staged, right: Staged) -> None:
+    def _multiply(self, plan: MmaPlan, acc: Value, left: Staged | Packed, right: Staged) -> None:
         """One warp's part of the product."""
         down, across = plan.layout.pieces
         thread, each = self.accumulators.thread, self.accumulators.each
         warp, lane = thread // WARP, thread % WARP
         rows = warp // plan.layout.warps[1] * plan.layout.part[0]
         columns = warp % plan.layout.warps[1] * plan.layout.part[1]
-        a = self.write.local("a_fragments", U32, FRAGMENT * down)
+        steps, packed = plan.depth // DEPTH, isinstance(left, Packed)
+        pace = steps if packed else 1  # how far apart the fragments of 16 rows and of the next 16 are
+        a = left.array if isinstance(left, Packed) else self.write.local("a_fragments", U32, FRAGMENT * down)
         b = self.write.local("b_fragments", U32, FRAGMENT * (across // 2))
 
         def step(k: Value) -> None:
-            depth = self.accumulators.number(k) * DEPTH
-            each(down, "m", lambda m: self._load(left, a, m, lane, rows + m * 16, depth))
+            depth, first = self.accumulators.number(k) * DEPTH, self.accumulators.number(k) * packed
+            if isinstance(left, Staged):
+                each(down, "m", lambda m: self._load(left, a, m, lane, rows + m * 16, depth))
             each(across // 2, "n", lambda n: self._load(right, b, n, lane, columns + n * 16, depth))
             each(down, "m", lambda m: each(across, "n", lambda n: self._mma(
-                plan.kind, (acc, (m * across + n) * 4), (a, m * FRAGMENT), (b, n * 2))))
+                plan.kind, (acc, (m * across + n) * 4), (a, (m * pace + first) * FRAGMENT), (b, n * 2))))
 
-        self.write.count(plan.depth // DEPTH, (), step, hint="k")
+        self.write.count(steps, (), step, hint="k")
 
     def _load(self, operand: Staged, fragments: Value, number: Number, lane: Number, outer: Number, k: Number) -> None:
         at = operand.read.position(lane, outer, k) + operand.start

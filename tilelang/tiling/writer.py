@@ -151,12 +151,17 @@ class ThreadWriter:
             inside = self.emit.op("lt", number, self.index.number(size), hint="inside")
             return self.when(inside, lambda: visit(register, number, *carried), lambda: carried, hints=hints)
 
-        carried = tuple(inits)
-        for first in range(0, layout.registers, MOST_UNROLLED):
-            def later(step: Value, *carried: Value, first: int = first) -> Sequence[Value]:
-                return guarded(self.index.add(step, self.index.number(first)), *carried)
+        return self.fold_registers(layout.registers, inits, guarded, hints)
 
-            trips = min(MOST_UNROLLED, layout.registers - first)
+    def fold_registers(self, registers: int, inits: Sequence[Value], visit: Body,
+                       hints: Sequence[str] = ()) -> tuple[Value, ...]:
+        """visit(register, *values) for so many registers, handing values on, in unrolled loops."""
+        carried = tuple(inits)
+        for first in range(0, registers, MOST_UNROLLED):
+            def later(step: Value, *carried: Value, first: int = first) -> Sequence[Value] | None:
+                return visit(self.index.add(step, self.index.number(first)), *carried)
+
+            trips = min(MOST_UNROLLED, registers - first)
             carried = self.count(trips, carried, later, hint="r", unroll=True, hints=hints)
         return carried
 
