@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tilelang.bench.cases import CASES, Case
 from tilelang.bench.compiled import compile_kernel
-from tilelang.bench.measure import Contestant, Machine, Outcome
+from tilelang.bench.measure import Contestant, Machine, Outcome, Start
 from tilelang.bench.worker import KERNELS
-from tilelang.cli.bench import as_json, line
+from tilelang.cli.bench import MARKDOWN_HEADER, as_json, line, markdown_line
 
 RNG = np.random.default_rng(0)
 
@@ -64,8 +65,31 @@ def test_a_contestant_in_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_table_and_json() -> None:
-    done = Outcome(CASES[0], {"tile": 0.002, "numpy": 0.004}, 0.5, 0.3, {"torch": "No module named 'torch'"})
+    done = Outcome(CASES[0], {"tile": 0.002, "numpy": 0.004}, 0.5, 0.3, 0.006, {"torch": "No module named 'torch'"})
     assert "2.000" in line(done) and "0.50" in line(done) and " - " in line(done)
     assert "0.50" not in line(replace(done, ratio=None)).split("-")[-1]
-    figures = json.loads(as_json(Machine(1e10, 1e11), [done]))
+    figures = json.loads(as_json(Machine(1e10, 1e11), Start(0.9, 0.4), [done]))
     assert figures["cases"][0]["ratio"] == 0.5 and figures["copy_bytes_per_second"] == 1e10
+    assert figures["once_seconds"] == 0.4 and figures["cases"][0]["cached_seconds"] == 0.006
+
+
+def test_markdown() -> None:
+    done = Outcome(CASES[0], {"tile": 0.002, "numpy": 0.004}, 0.5, 0.3, 0.006, {"torch": "No module named 'torch'"})
+    header, rule = MARKDOWN_HEADER.splitlines()
+    assert header.count("|") == rule.count("|") == markdown_line(done).count("|")
+    assert "| 2.00 | 4.00 |  | 0.50 | 1.00 | 0.30 | 0.006 |" in markdown_line(done)
+
+
+def test_what_a_process_pays_once(tmp_path: Path) -> None:
+    """And a second process finds the kernel compiled."""
+    import sys
+
+    number = [case.file for case in CASES].index("histogram.tile")
+    for _ in range(2):
+        contestant = Contestant("tile", sys.executable, 1, str(tmp_path))
+        start = contestant.start()
+        assert start.imports > 0 and start.once > 0
+        seconds, error = contestant.prepare(number)
+        contestant.close()
+        assert error is None and seconds > 0
+    assert len(list((tmp_path / "cpu").iterdir())) == 2  # the kernel that starts numba, and the histogram

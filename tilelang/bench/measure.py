@@ -22,18 +22,23 @@ PAUSE_SECONDS = 0.03
 
 
 class Contestant:
-    """A process that runs one library's version of each case."""
+    """A process that runs one library's version of each case. Kernels are compiled into the folder `cache`."""
 
-    def __init__(self, name: str, python: str, threads: int):
+    def __init__(self, name: str, python: str, threads: int, cache: str = ""):
         self.name, self.threads = name, threads
         environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": str(threads)}
         for setting in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):  # let OpenBLAS choose the kernels for this CPU
             environment.pop(setting, None)
         root = str(Path(__file__).parents[2])
         if name == "tile":
+            environment["TILEC_CACHE_DIR"] = cache
             environment["PYTHONPATH"] = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
         self._process = subprocess.Popen([python, str(WORKER), name], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                          text=True, env=environment)
+
+    def start(self) -> Start:
+        """What the process pays before its first kernel; of the kernel's process only."""
+        return Start(**self._ask({"start": self.threads}))
 
     def prepare(self, number: int) -> tuple[float, str | None]:
         """(seconds until case `number` had its first result, or why it cannot run)"""
@@ -71,19 +76,29 @@ class Machine:
 
 
 @dataclass(frozen=True)
+class Start:
+    """Seconds that a process pays once: for imports, and for what all kernels share."""
+
+    imports: float
+    once: float
+
+
+@dataclass(frozen=True)
 class Outcome:
     """One case. `seconds`: median of a run, by contestant. `ratio`: of the kernel to the fastest other one, the
-    median over rounds. `cold`: seconds from source to the first result. `missing`: contestants that could not run."""
+    median over rounds. `cold`: seconds from source to the first result; `cached`: the same in a second process, which
+    finds the kernel compiled. `missing`: contestants that could not run."""
 
     case: Case
     seconds: dict[str, float]
     ratio: float | None
     cold: float
+    cached: float
     missing: dict[str, str]
 
 
-def measure(case: Case, number: int, contestants: Sequence[Contestant], rounds: int) -> Outcome:
-    """Let the contestants take turns at one case."""
+def measure(case: Case, number: int, contestants: Sequence[Contestant], rounds: int, second: Contestant) -> Outcome:
+    """Let the contestants take turns at one case. `second`: another process for the kernel, which only starts it."""
     times: dict[str, list[float]] = {}
     missing: dict[str, str] = {}
     runs: dict[str, int] = {}
@@ -108,14 +123,15 @@ def measure(case: Case, number: int, contestants: Sequence[Contestant], rounds: 
     if others and "tile" in times:
         best = min(others, key=lambda name: others[name])
         ratio = statistics.median(a / b for a, b in zip(times["tile"], times[best], strict=True))
-    return Outcome(case, medians, ratio, cold, missing)
+    return Outcome(case, medians, ratio, cold, second.prepare(number)[0], missing)
 
 
-def contestants(threads: int, reference_python: str, cpu_time: bool = False) -> list[Contestant]:
-    """The kernel, NumPy and PyTorch; the latter two in `reference_python`, which may have other packages.
+def contestants(threads: int, reference_python: str, cache: str, cpu_time: bool = False) -> list[Contestant]:
+    """The kernel, compiled into the folder `cache`, NumPy and PyTorch; these two in `reference_python`, which may have
+    other packages.
 
     `cpu_time`: count processor time instead of time, which makes sense with one thread.
     """
     os.environ["TILEC_BENCH_CLOCK"] = "cpu" if cpu_time else ""
-    return [Contestant("tile", sys.executable, threads), Contestant("numpy", reference_python, threads),
+    return [Contestant("tile", sys.executable, threads, cache), Contestant("numpy", reference_python, threads),
             Contestant("torch", reference_python, threads)]
