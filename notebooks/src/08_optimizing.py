@@ -276,4 +276,4 @@ with course.installed("ch08") as mine:
 # - D. Monniaux, *The pitfalls of verifying floating-point computations*, ACM TOPLAS 30(3), 2008.
 # - X. Yang and others, *Finding and understanding bugs in C compilers*, PLDI 2011: how to test a compiler at random.
 #
-# Next: chapter 9, tiling. From tiles to threads.
+# Next: [chapter 9, tiling](09_tiling.ipynb). From tiles to threads.

@@ -451,4 +451,4 @@ with course.installed("ch11") as mine:
 # - G. Steele, J. White, *How to print floating-point numbers accurately*, PLDI 1990.
 # - N. Higham, *The accuracy of floating point summation*, SIAM J. Sci. Comput. 14(4), 1993.
 #
-# Next: chapter 12, launching and tuning. One kernel, many versions of it.
+# Next: [chapter 12, launching and tuning](12_launch_and_tune.ipynb). One kernel, many versions of it.

@@ -14,7 +14,10 @@ from course.exercises import chapters, find_chapter, functions, has_work, is_stu
 from course.generating import TableError, code, definition, exercise_text, solution_text, stub_docstring
 from course.grading import tests_of as graders_of
 from course.hints import hints_of
+from course.puzzles.table import PUZZLES
 from course.table import Chapter, Exercise
+
+ROOT = Path(__file__).resolve().parents[2]
 
 ALL = [(chapter, exercise) for chapter in chapters() for exercise in chapter.exercises]
 NAMES = [f"{chapter.short}-{exercise.name}" for chapter, exercise in ALL]
@@ -142,3 +145,9 @@ def test_building_leaves_a_learners_work_alone(
     assert has_work(chapter)
     assert main(["check"]) == 1 and str(chapter.file) in out_of_step(strict=False)
     assert main([]) == 2 and main(["bild"]) == 2
+
+
+def test_the_readme_counts_right() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"{sum(len(chapter.exercises) for chapter in chapters())} exercises in" in readme
+    assert f"{len(PUZZLES)} puzzles in" in readme

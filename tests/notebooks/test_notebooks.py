@@ -13,7 +13,7 @@ from tilelang.diagnostics import CompileError
 from tilelang.runtime import cuda_compile
 
 SOURCES = notebooks.sources([])
-NEEDS_CUDA = ("11",)
+NEEDS_CUDA = ("11", "13")
 """Those that show NVIDIA's machine code. Without NVIDIA's compilers they run too, but show that these are missing."""
 SCRIPT = """\
 # %% [markdown]

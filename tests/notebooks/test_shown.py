@@ -50,6 +50,7 @@ from tilelang.notebook.drawings import megabytes, microseconds
 from tilelang.notebook.formatters import highlighted
 from tilelang.notebook.linked import Column, Row, code_column, side_by_side
 from tilelang.notebook.svg import FILLS, INK, STROKES, Picture
+from tilelang.runtime.tuning.result import Trial, TuningResult
 from tilelang.semantics.names import resolve
 from tilelang.syntax.lexing import lex
 from tilelang.syntax.parsing import parse
@@ -323,3 +324,10 @@ def test_points_lie_below_the_roof() -> None:
     low, high = (float(e.attrib["y"]) for e in (circles[0], circles[2]))
     assert high < low                                           # faster is higher
     assert {"memory", "arithmetic", "f32"} <= set(words(picture).split("\n"))
+
+
+def test_a_tuning_result_is_text_in_a_notebook_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    trials = (Trial(0, {"BM": 32}, 2e-3, 7), Trial(1, {"BM": 64}, 1e-3, 7))
+    shown = str(TuningResult("matmul", "somewhere", "measurement", trials))
+    assert "BM=64, 2.00 times as fast" in shown and "\x1b" not in shown

@@ -28,7 +28,8 @@ def _headings(result: TuningResult) -> tuple[str, ...]:
 def as_text(result: TuningResult, everything: bool = False) -> str:
     """The table without colours."""
     sheet = io.StringIO()
-    console = Console(file=sheet, width=WIDTH, no_color=True, highlight=False, markup=False, emoji=False)
+    console = Console(file=sheet, width=WIDTH, no_color=True, highlight=False, markup=False, emoji=False,
+                      force_terminal=False, force_jupyter=False)  # in a notebook rich would show it, and write nothing
     for part in parts(result, everything):
         console.print(part)
     return "\n".join(line.rstrip() for line in sheet.getvalue().rstrip("\n").split("\n"))
