@@ -300,7 +300,7 @@ class KernelHandle:
             limit: how many configurations to try at most.
             seconds: how long to measure at most; compiling is not counted.
             keep: False only looks: the result is not used by later calls.
-            watch: called with what is being done, how much of it is done, and of how much.
+            watch: called with what is being done, how much of it is done, and of how much; `print` shows that.
 
         Raises:
             CompileError: the arguments are wrong; E0530, there are too many configurations; E0531, all failed;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -47,11 +48,6 @@ kernel doomed[BLOCK: {64, 128}](x: f32[N], out y: f32[N]) grid (1) {
 kernel negative[BLOCK: {64, 128}](x: f32[N], out y: f32[N]) grid (1) {
     assert(x[0] >= 0.0, "negative");
     y[0 +: BLOCK] = x[0 +: BLOCK];
-}
-kernel slots[BLOCK: {4, 8}](inout next: i32[1], out y: i32[8]) grid (1) {
-    let i = 0 +: BLOCK;
-    y[i] = 1;
-    atomic_add(next[0], 1);
 }
 kernel idle[BLOCK: {64, 128}, warps: {4, 8}, stages: {2, 3}, NOBODY: {1, 2}](x: f32[N], out y: f32[N])
     grid (cdiv(N, BLOCK))
@@ -237,6 +233,39 @@ def test_arrays_may_fit_one_configuration_only(program: tilelang.Program, clock_
     assert result.best == {"BLOCK": 128}
 
 
+def test_what_differs_from_run_to_run_is_not_compared(program: tilelang.Program, clock_of: ClockOf) -> None:
+    inner, runs = clock_of(slower_above(32)), iter(range(10**6))
+
+    def clock(launch: Launch) -> Run:
+        run = inner(launch)
+        launch.arguments["y"][0] = next(runs)  # type: ignore[index]
+        return run
+
+    result = tuned(program, "copy", X, clock=clock)
+    assert result.best == {"BLOCK": 32} and not any(t.failed for t in result.trials)
+    assert "not compared, since it differs from run to run: y" in str(result)
+
+
+def test_a_sample_is_not_compared(program: tilelang.Program, clock_of: ClockOf) -> None:
+    inner = clock_of(lambda m: float(m["ROWS"]))
+    options = Options(by="model", clock=lambda launch: replace(inner(launch), complete=launch.metas["ROWS"] != 8))
+    result = tune(program["first_rows"], (X[:8],), {}, options)
+    assert result.best == {"ROWS": 4} and "results were not compared" in str(result)
+
+
+def test_an_empty_grid(program: tilelang.Program) -> None:
+    result = program.tune("copy", X[:0], device="cpu", seconds=0.1)
+    assert result.best == {"BLOCK": 64} or result.gain
+    assert program.tune("copy", X[:0], gpu="t4").best == {"BLOCK": 64}
+
+
+def test_progress_is_told(program: tilelang.Program) -> None:
+    told: list[tuple[str, int, int]] = []
+    program.tune("copy", X, device="cpu", seconds=0, watch=lambda *words: told.append(words))
+    assert told[:4] == [("compiling", n, 3) for n in range(4)]
+    assert told[-1] == ("measuring", 3, 3)
+
+
 # ------------------------------------------------------------------------------ the caller's arrays
 
 
@@ -334,7 +363,11 @@ def test_values_that_are_given(program: tilelang.Program, clock_of: ClockOf) -> 
     ("copy", {"gpu": "a1000"}, "E0520", "did you mean `a100`?"),
     ("copy", {"device": "cpuu"}, "E0520", "cpuu"),
     ("copy", {"BLOCK": ()}, "E0504", "no value for the meta `BLOCK`"),
-    ("copy", {"BLOCK": (64, "x")}, "E0504", "cannot be tuned over 'x'"),
+    ("copy", {"BLOCK": (64, "x")}, "E0504", "cannot be tuned over the string 'x'"),
+    ("copy", {"BLOCK": (64, True)}, "E0504", "cannot be tuned over the bool True"),
+    ("plain", {"BLOCK": [10**5000]}, "E0504", "an integer of 16610 bits"),
+    ("plain", {"BLOCK": range(10**9)}, "E0530", "1,000,000,000 values"),
+    ("plain", {"BLOCK": range(1, 1000)}, "E0530", "999 combinations"),
     ("copy", {"BLOCK": (64, 65)}, "E0413", "`BLOCK` cannot be 65"),
     ("copy", {"BLOCK": 65}, "E0413", "`BLOCK` cannot be 65"),
     ("switch", {"UP": (False, True)}, "E0504", "the meta `UP` cannot be a tuple"),
@@ -342,7 +375,7 @@ def test_values_that_are_given(program: tilelang.Program, clock_of: ClockOf) -> 
     ("copy", {"N": 3}, "E0410", ""),
 ])  # fmt: skip
 def test_refused(program: tilelang.Program, name: str, keywords: dict, code: str, words: str) -> None:
-    if "cuda" in str(keywords) and os.path.exists("/dev/nvidia0"):
+    if keywords.get("device") == "cuda:0" and os.path.exists("/dev/nvidia0"):
         pytest.skip("there is a GPU")
     codes, text = refused(lambda: program.tune(name, X, **{"device": "cpu", **keywords}))
     assert codes == [code] and words in text

@@ -15,12 +15,13 @@ from typing import TypeGuard
 
 from tilelang.diagnostics import InternalError, Sink
 from tilelang.driver import Compilation
+from tilelang.runtime.arrays import describe
 from tilelang.runtime.calls import Setting, as_setting, complain
 from tilelang.runtime.tuning.store import Tunable
 from tilelang.semantics.bind_errors import parse_meta
 from tilelang.semantics.mistakes import Mistake
 from tilelang.semantics.signature import Signature
-from tilelang.semantics.spaces import COMPILER_METAS, Space, show
+from tilelang.semantics.spaces import COMPILER_METAS, MAX_COMBINATIONS, Space, show
 from tilelang.syntax import ast
 
 Config = Mapping[str, Tunable]
@@ -81,15 +82,20 @@ def listed_values(
 
 
 def _values(signature: Signature, space: Space, given: Sequence[object], sink: Sink) -> tuple[Tunable, ...]:
+    help = f"list some numbers: `{space.name}=(64, 128)`"
     if not given:
-        complain(signature, sink, "E0504", f"there is no value for the meta `{space.name}` to try", space.span,
-                 help=f"list some: `{space.name}=(64, 128)`")
+        title = f"there is no value for the meta `{space.name}` to try"
+        complain(signature, sink, "E0504", title, space.span, help=help)
+    if len(given) > MAX_COMBINATIONS:  # a range may have more than can be looked at
+        title = f"`{space.name}` is to be tuned over {len(given):,} values, more than {MAX_COMBINATIONS:,}"
+        complain(signature, sink, "E0530", title, space.span, help="list fewer")
+        return ()
     values: dict[Tunable, None] = {}
     for item in given:
         setting = as_setting(item)
         if not _is_number(setting):
-            complain(signature, sink, "E0504", f"the meta `{space.name}` cannot be tuned over {item!r:.40}", space.span,
-                     help=f"only numbers are tuned: `{space.name}=(64, 128)`")
+            title = f"the meta `{space.name}` cannot be tuned over {describe(item)}"
+            complain(signature, sink, "E0504", title, space.span, help=help)
             break
         try:
             values[tunable_value(parse_meta(signature, space, setting))] = None
