@@ -30,8 +30,8 @@ SOURCES = NOTEBOOKS / "src"
 RENDERED = ROOT / "build" / "notebooks"
 SECONDS = 300
 """For one cell."""
-WIDTH, MOST = 1280, 16000
-"""Pixels of an image: a laptop's width, and what a browser draws in one piece."""
+WIDTH, PIECE = 1280, 4000
+"""Pixels of an image: a laptop's width, and a height that a browser draws well and that one can look at."""
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 USAGE = "usage: python -m course.notebooks build|check|execute|render [NN ...]"
 
@@ -156,12 +156,52 @@ def render(source: Path) -> list[str]:
     if browser is None:
         print(f"wrote {page.relative_to(ROOT)}; no Chromium here, so no image")
         return []
-    image = page.with_suffix(".png")
-    subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
-                    "--hide-scrollbars", "--virtual-time-budget=4000", f"--window-size={WIDTH},{MOST}",
-                    f"--screenshot={image}", page.as_uri()], check=True, capture_output=True, timeout=120)
-    print(f"wrote {page.relative_to(ROOT)} and {image.name}")
+    images = _images(browser, page, body)
+    print(f"wrote {page.relative_to(ROOT)} and {len(images)} images of it, {images[0].name} and so on")
     return []
+
+
+def _images(browser: str, page: Path, html: str) -> list[Path]:
+    """The page from top to bottom, in pieces of PIECE pixels."""
+    for old in page.parent.glob(f"{page.stem}_[0-9]*.png"):
+        old.unlink()
+    dom = _browse(browser, page, with_its_height(html), "--dump-dom")
+    pieces = []
+    for number, html_from in enumerate(from_each_piece(html, dom), 1):
+        pieces.append(page.with_name(f"{page.stem}_{number}.png"))
+        _browse(browser, page, html_from, f"--screenshot={pieces[-1]}")
+    return pieces
+
+
+def _browse(browser: str, page: Path, html: str, *task: str) -> str:
+    """Let the browser do a task with a variant of a page; what it prints."""
+    variant = page.with_suffix(".variant.html")
+    variant.write_text(html, encoding="utf-8")
+    done = subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
+                           "--hide-scrollbars", "--virtual-time-budget=4000", f"--window-size={WIDTH},{PIECE}", *task,
+                           variant.as_uri()], check=True, capture_output=True, timeout=120)
+    variant.unlink()
+    return done.stdout.decode("utf-8")
+
+
+HEIGHT = "data-pixels"
+"""Where a page notes its height."""
+
+
+def with_its_height(html: str) -> str:
+    """The page with a script that notes how high it became."""
+    note = f"document.body.setAttribute('{HEIGHT}', document.documentElement.scrollHeight)"
+    return html.replace("</body>", f"<script>addEventListener('load', () => {note})</script></body>")
+
+
+def from_each_piece(html: str, dom: str) -> list[str]:
+    """The page moved up by nothing, by PIECE, by twice that, and so on, to its end; `dom` has its height noted."""
+    found = re.search(rf'{HEIGHT}="(\d+)"', dom)
+    if found is None:
+        raise ValueError("the browser did not say how high the page is")
+    styles = (f"<style>body {{ margin-top: {-top}px !important }}</style>"
+              for top in range(0, int(found.group(1)), PIECE))
+    return [html.replace("</head>", f"{style}</head>") for style in styles]
 
 
 COMMANDS: dict[str, Callable[[Path], list[str]]] = {"build": build, "check": check, "execute": execute,

@@ -105,7 +105,7 @@ def draw_memories(rows: Sequence[tuple[str, float, str, float, str]]) -> svg.Pic
     """
     parts = [
         svg.text(14, 26, "Fast memory is small, large memory is slow", size=14, bold=True),
-        svg.text(150, 50, "size of all of it", size=12, fill=svg.FAINT),
+        svg.text(164, 50, "size of all of it", size=12, fill=svg.FAINT),
         svg.text(510, 50, "bytes a second", size=12, fill=svg.FAINT),
     ]
     bottoms = min(r[1] for r in rows), min(r[3] for r in rows)
@@ -113,7 +113,7 @@ def draw_memories(rows: Sequence[tuple[str, float, str, float, str]]) -> svg.Pic
         y = 62 + 34 * place
         fill, stroke = svg.colour(place)
         parts.append(svg.text(14, y + 17, name, size=12.5))
-        for x, value, words, least in ((150, size, size_words, bottoms[0]), (510, rate, rate_words, bottoms[1])):
+        for x, value, words, least in ((164, size, size_words, bottoms[0]), (510, rate, rate_words, bottoms[1])):
             long = _long(value, least)
             parts += [svg.rect(x, y, long, 24, fill, stroke), svg.text(x + long + 8, y + 17, words, size=12.5)]
     y = 62 + 34 * len(rows)

@@ -106,6 +106,8 @@ for name, seconds in stages.seconds:
     print(f"{name:<10} {1000 * seconds:7.1f} ms")
 
 # %% [markdown]
+# (In its first run a stage also has to load its modules. The first one loads the grammar.)
+#
 # ### 1. Tokens
 #
 # Text is a row of characters. The *lexer* cuts it into words, called **tokens**, and throws blanks and comments away.
@@ -242,7 +244,7 @@ for device in ("reference", "cpu", "model"):
     print(f"{device:<10} largest difference from NumPy {abs(softmax(x, device=device) - expected).max():.1e}")
 
 # %% [markdown]
-# The last digits may differ, since sums are taken in different orders. Chapter 11 says how much is allowed.
+# The last digits may differ, since sums are taken in different orders. By how much at most, the compiler's tests say.
 
 # %% [markdown]
 # ## Is it any good?
@@ -279,7 +281,7 @@ print(f"one kernel for everything moves {report.traffic.total / 1e6:.1f} MB, "
 #
 # 1. Take out `- max(v, axis=0)` and call it with `softmax(100 * x)`. What comes out, and why?
 # 2. Replace `else -inf` by `else 0.0`. Rows of 1000 are now wrong. Would rows of 1024 be?
-# 3. Misspell `softmx` behind `%%tile`, then `sum`. Who finds which mistake?
+# 3. Write `softmx` behind `%%tile`, then `summ` in the kernel. Who finds which mistake?
 # 4. Write `softmax(x, BLOCK=512)`. What does the program do with the rest of each row?
 #
 # The next cell shows the second one. The sum of each row should be 1.

@@ -260,10 +260,21 @@ print("the tile has", 16 * 64 * 4, "bytes, that is", 16 * 64 * 4 // 32, "sectors
 # a lane leaves half of every sector for the next load. `squares` is the only one whose column sums stay inside of a warp; its
 # rows go through all four. `linear` and `vectors` are at home in memory, and `vectors` needs the fewest instructions there.
 #
-# Now a layout that is made to be bad. Lanes go down, and each row of the matrix begins in another sector:
+# Now a layout that is bad for this matrix: the linear one turned, so that neighbouring lanes go down a column. It would be
+# right for a matrix that lies in memory column by column. Here each lane is in another row, and so in another sector:
 
 # %%
-down = Blocked(per_thread=(1, 8), lanes=(16, 2), warps=(1, 4))
+class Turned:
+    """The linear layout in column-major order."""
+
+    shape, threads = (16, 64), 128
+
+    def place(self, coordinates):
+        row, column = coordinates
+        return LinearLayout((64, 16), 128).place((column, row))
+
+
+down = Turned()
 for name, layout in (("vectors", vectors), ("down", down)):
     loads, sectors = loading(layout)
     print(f"{name:<8} {loads} loads of a warp, {sectors} sectors; row sums: {summing(layout, 1)}")

@@ -36,6 +36,7 @@ from tilelang.machine.profile import profile
 from tilelang.machine.traffic import wavefronts
 from tilelang.memory.axis import AxisAnalysis
 from tilelang.memory.barriers import place_barriers
+from tilelang.memory.shared import live_ranges
 from tilelang.tiling.mma import Swizzle
 from tilelang.tiling.targets import TARGETS
 
@@ -521,16 +522,21 @@ piped = fresh_product().compile(left, right, stages=3, target="sm_80").thread_ir
 
 def pipeline_outline(ops, depth=0):
     """The asynchronous copies and what waits for them."""
+    copies, pad = 0, "    " + "  " * depth
     for op in ops:
-        pad = "    " + "  " * depth
-        inside = [o.name for b in op.blocks for o in b.walk()]
-        if op.name.startswith("async.") or op.name == "barrier":
-            print(pad + op.name, f"(still under way: {op.attrs['pending']})" if "pending" in op.attrs else "")
-        elif op.name == "for" and "async.wait" in inside:
+        inside = [op.name, *(o.name for b in op.blocks for o in b.walk())]
+        if op.name == "for" and "async.wait" in inside:
             print(pad + "in each trip:")
             pipeline_outline(op.blocks[0].ops, depth + 1)
-        elif "shared.copy_async" in inside:
-            print(pad + f"{inside.count('shared.copy_async')} copy_async, if there is such a trip")
+            continue
+        copies += inside.count("shared.copy_async")
+        if op.name == "async.commit":
+            print(pad + f"{copies} copies for a later trip, and commit")
+            copies = 0
+        elif op.name == "async.wait":
+            print(pad + f"wait until {op.attrs['pending']} or fewer groups are under way")
+        elif op.name == "barrier":
+            print(pad + "barrier")
         elif "mma" in inside:
             print(pad + "load_matrix and mma")
 
@@ -552,9 +558,47 @@ def impatient(ops):
 for name, kernel in (("as compiled", piped), ("waits for one group less", rebuilt(piped, impatient))):
     given = {"a": left, "b": right, "c": np.zeros((SIZE, SIZE), np.float32)}
     report = execute(kernel, given, dict.fromkeys("MKN", SIZE), (8, 8), programs=np.array([0]))
-    print(f"{name}:", *report.findings[:2] or ["no findings"], sep="\n    ")
+    problems = dict.fromkeys(f"{finding.problem} ({finding.op.name})" for finding in report.findings)
+    print(f"{name}:", *problems or ["no findings"], sep="\n    ")
 
 # %% [markdown]
+# ## One memory, several tenants
+#
+# Shared memory is scarce, and an array in it is needed only for a while: from the first statement that touches it to the last. This is its **live
+# range**. Arrays that are never alive together can have the same place. Here is a chain of transposes, each by way of shared memory:
+
+# %% active="ipynb"
+# %%tile --program turns
+# kernel chain(x: f32[32, 32], out y: f32[32, 32]) grid (1) {
+#     let i = 0 +: 32;
+#     let a = exp(transpose(x[i, i] * 0.5));
+#     let b = exp(transpose(a) * 0.5);
+#     let c = exp(transpose(b) * 0.5);
+#     y[i, i] = transpose(c) + a;
+# }
+
+# %%
+def tenants(kernel, title):
+    """The live range of each shared array, along the text of the kernel."""
+    ranges = live_ranges(kernel)
+    rows = [(f"%{array.name}"[:20], [Span(found.first, found.last, f"{array.type.size} x {array.dtype}", number)])
+            for number, (array, found) in enumerate(ranges.items())]
+    taken = sum(array.type.size * array.dtype.bytes for array in ranges)
+    return draw_timeline(f"{title}: {taken:,} bytes", rows, "op number")
+
+
+with patch("tilelang.tiling.lower.share_memory", lambda kernel: kernel):
+    apart = tilelang.compile(turns.source.text)["chain"].compile(floats(32, 32), target="sm_80").thread_ir
+tenants(apart, "each array has a place of its own")
+
+# %%
+tenants(chain.compile(floats(32, 32), target="sm_80").thread_ir, "as compiled")
+
+# %% [markdown]
+# Going through the arrays in the order in which they begin, each takes a place whose tenant has gone, if there is one: a **linear scan**, the method by which many
+# compilers hand out registers. The barrier pass runs after it and sees one array. So it also keeps apart the threads that still read the old tenant's numbers and
+# those that write the new one's.
+#
 # ## Occupancy: how many blocks fit
 #
 # An SM that waits for memory in one warp goes on with another. How many warps it holds is limited by four resources, whichever runs out
@@ -761,6 +805,7 @@ print("conflicts:", report.total.conflicts)
 # - **Banks** serve one word each a pass. **Padding** or a **swizzle** spreads what is read together over all of them.
 # - A **barrier** stands where a **hazard** is: read after write, write after read, write after write. Without it there is a **race**.
 # - A **pipeline** of **stages** fetches for later trips while this one computes; `cp.async` makes that possible.
+# - **Liveness** tells when an array is needed; those never alive together share a place, by **linear scan**.
 # - **Occupancy** is how many warps an SM holds. What counts is enough bytes in flight.
 # - The **roofline** says which part of the GPU limits a kernel. Improve that one.
 #
@@ -774,6 +819,7 @@ print("conflicts:", report.total.conflicts)
 # - NVIDIA, [*CUDA C++ Programming Guide*](https://docs.nvidia.com/cuda/cuda-c-programming-guide/), "Device Memory Accesses", "Shared Memory", "Asynchronous Data Copies".
 # - NVIDIA, [*CUDA C++ Best Practices Guide*](https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/), "Memory Optimizations".
 # - S. Williams, A. Waterman, D. Patterson, *Roofline: an insightful visual performance model*, CACM 52(4), 2009.
+# - M. Poletto, V. Sarkar, *Linear scan register allocation*, TOPLAS 21(5), 1999.
 # - V. Volkov, *Understanding latency hiding on GPUs*, dissertation, UC Berkeley, 2016: what occupancy is good for.
 # - S. Boehm, [*How to optimize a CUDA matmul kernel for cuBLAS-like performance*](https://siboehm.com/articles/22/CUDA-MMM), 2022: the steps of the last section, timed on a GPU.
 # - [Triton's `AxisInfo.cpp`](https://github.com/triton-lang/triton/blob/main/lib/Analysis/AxisInfo.cpp).

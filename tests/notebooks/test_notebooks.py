@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -107,6 +108,17 @@ def test_render_makes_a_page(place: Path, tmp_path: Path, monkeypatch: pytest.Mo
     nbformat.write(notebooks.fresh(place), notebooks.notebook_of(place))
     assert notebooks.main(["render"]) == 0
     assert "A title" in (tmp_path / "pages" / "42_test.html").read_text()
+
+
+def test_images_reach_to_the_end_of_a_page() -> None:
+    html = "<html><head></head><body>text</body></html>"
+    assert "<script>" in notebooks.with_its_height(html)
+    dom = f'<body {notebooks.HEIGHT}="{2 * notebooks.PIECE + 1}">'
+    pieces = notebooks.from_each_piece(html, dom)
+    assert [int(re.findall(r"margin-top: (-?\d+)px", piece)[0]) for piece in pieces] == [
+        0, -notebooks.PIECE, -2 * notebooks.PIECE]
+    with pytest.raises(ValueError, match="how high"):
+        notebooks.from_each_piece(html, "<body>")
 
 
 @pytest.mark.parametrize("words", [[], ["paint"], ["build", "77"]])
