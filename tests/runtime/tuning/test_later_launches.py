@@ -11,11 +11,15 @@ import numpy as np
 import pytest
 
 import tilelang
+from tilelang.driver import GPU
+from tilelang.runtime import devices, executables
+from tilelang.runtime.devices import Device
 from tilelang.runtime.launch import Launch
-from tilelang.runtime.tuning import store
+from tilelang.runtime.tuning import store, subject
 from tilelang.runtime.tuning.clocks import Clock
 from tilelang.runtime.tuning.job import Options
 from tilelang.runtime.tuning.tune import tune
+from tilelang.tiling.targets import TARGETS
 
 TEXT = """
 const TWO = 2.0;
@@ -155,6 +159,32 @@ def test_an_estimate_is_not_used_on_the_cpu(clock_of: ClockOf) -> None:
     result = tune(fresh(), (X,), {}, options)
     assert result.best == {"BLOCK": 128} and "nothing was run on a GPU" in str(result)
     assert block(fresh(), X) == (64, False)
+
+
+@pytest.fixture
+def made_up_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A device `cuda:0` that compiles for sm_80 and computes with the interpreter."""
+    device = Device("cuda:0", "made up", executables.reference, GPU, TARGETS["sm_80"], gpu=0)
+    monkeypatch.setattr(devices, "gpu_device", lambda number: device)
+    monkeypatch.setattr(subject, "gpu_name", lambda number: "Made-up GPU")
+
+
+def test_on_a_gpu_a_measured_result_comes_before_an_estimate(clock_of: ClockOf, made_up_gpu: None) -> None:
+    estimated = Options(by="model", gpu="a100", clock=clock_of(lambda m: 1.0 / m["BLOCK"]))
+    assert tune(fresh(), (X,), {}, estimated).best == {"BLOCK": 128}
+    launch = fresh().prepare(X, device="cuda:0")
+    assert launch.metas["BLOCK"] == 128 and launch.tuned is not None and launch.tuned.by == "model"
+    measured = Options(device="cuda:0", clock=clock_of(lambda m: m["BLOCK"] / 64))
+    result = tune(fresh(), (X,), {}, measured)
+    assert (result.by, result.device, result.best) == ("measurement", "Made-up GPU", {"BLOCK": 64})
+    launch = fresh().prepare(X, device="cuda:0")
+    assert launch.metas["BLOCK"] == 64 and launch.tuned is not None and launch.tuned.by == "measurement"
+    assert block(fresh(), X) == (64, False), "and the CPU has neither"
+
+
+def test_an_estimate_for_another_kind_of_gpu_is_not_used(clock_of: ClockOf, made_up_gpu: None) -> None:
+    tune(fresh(), (X,), {}, Options(gpu="t4", clock=clock_of(lambda m: 1.0 / m["BLOCK"])))
+    assert fresh().prepare(X, device="cuda:0").tuned is None
 
 
 def test_benchmarks_do_not_use_it(tuned: tilelang.Program, tmp_path: Path) -> None:
