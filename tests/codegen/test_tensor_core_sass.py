@@ -61,6 +61,18 @@ def test_other_halves_and_older_machines(dtype, target, instruction):
     assert (count(code, "LDGSTS") > 0) == (target != "sm_75")
 
 
+def test_a_product_of_f32_where_tf32_is_allowed():
+    """8 along k of 64 x 64 are 64 * 64 * 8 / (16 * 8 * 8) products, shared among 4 warps; the compiler may unroll."""
+    text = (KERNELS / "matmul.tile").read_text().replace("cols], acc)", "cols], acc, tf32=true)")
+    text = text.replace("T: {f32, f16, bf16}", "T: {f32}")
+    matrix, target = TensorFact(F32, (1024, 1024)), TARGETS["sm_80"]
+    compiled = tilelang.compile(text)["matmul"].compile(matrix, matrix, matrix, target="sm_80")
+    ptx = cuda_compile.compile_ptx(compiled.cuda, compiled.thread_ir, target)
+    resources = cuda_compile.ptxas_report(ptx, target)
+    assert cuda_compile.sass(ptx, target).count("HMMA.1688.F32.TF32") in (8, 16, 32)
+    assert resources.spills == 0 and resources.local == 0 and resources.registers <= 128
+
+
 def test_register_blocking():
     """Without tensor cores: 64 x 64 f32 over 128 threads are 16 rows and 2 columns of each, 32 products for each k."""
     code, resources = machine_code("matmul", F32, "sm_80", ())

@@ -92,6 +92,13 @@ def test_a_maximum_that_keeps_nan_is_one_instruction(function, target):
     assert len(re.findall(r"FMNMX\.NAN", code)) == 1 and "FSETP" not in code
 
 
+def test_a_number_is_rounded_to_tf32():
+    """Half of the last bit is added, and NaN looked for."""
+    code, _ = compiled("a[0] = round_tf32(y[t])\nx[t] = a[0] & np.uint32(0xffff)\nx[t + 32] = a[0] >> np.uint32(16)",
+                       "sm_80")
+    assert len(re.findall(r"0x1000\b", code)) == 1 and len(re.findall(r"FSETP\.NAN", code)) == 1
+
+
 @pytest.mark.parametrize(("half", "target", "instruction"), [
     ("f16", "sm_80", r"F2FP\.\S*PACK_AB"), ("bf16", "sm_80", r"F2FP\.BF16"), ("f16", "sm_90", r"F2FP\.\S*PACK_AB"),
     ("f16", "sm_75", r"F2F")])

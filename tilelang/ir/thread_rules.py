@@ -103,6 +103,11 @@ def pack(op: Op) -> tuple[Type, ...]:
     return (TileType(U32),)
 
 
+def round_tf32(op: Op) -> tuple[Type, ...]:
+    expect(op.operands[0], TileType(F32), "the operand")
+    return (TileType(U32),)
+
+
 def fragment(op: Op, place: int, dtype: DType, registers: int) -> None:
     """Operand `place` is a local array of this type with room for a fragment, the next an index."""
     type = op.operands[place].type
@@ -218,7 +223,7 @@ THREAD_RULES: dict[str, Rule] = {
     "thread_id": thread_id, "stride": stride, "local": declaration, "shared": declaration,
     "local.load": array_load, "shared.load": array_load, "local.store": array_store, "shared.store": array_store,
     "shared.copy_async": copy_async, "async.commit": barrier, "async.wait": async_wait, "is_aligned": is_aligned,
-    "shared.load_matrix": load_matrix, "mma": mma, "pack": pack, "shuffle": shuffle,
+    "shared.load_matrix": load_matrix, "mma": mma, "pack": pack, "round_tf32": round_tf32, "shuffle": shuffle,
     "global.load_vector": global_vector, "global.store_vector": global_vector,
     "global.load": global_load, "global.store": global_store, "global.atomic": global_atomic,
     "barrier": barrier, "assert": report, "print": report, "for": for_loop, "const": constant,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tilelang.dtypes import F64, DType
 from tilelang.ir.core import Kernel, Op
-from tilelang.ir.thread_ops import MMA_KINDS
+from tilelang.ir.thread_ops import MMA_DEPTHS
 from tilelang.ir.tile_ops import BINARY, COMPARE, UNARY
 from tilelang.machine.lanes import WARP
 from tilelang.machine.report import NO_INSTRUCTION
@@ -72,9 +72,9 @@ def _cost(op: Op, constants: set[str]) -> Cost:
     if op.name in MEMORY:
         return MEMORY[op.name]
     if op.name == "mma":
-        depth = 4 * MMA_KINDS[str(op.attrs["kind"])][0]
+        depth = MMA_DEPTHS[str(op.attrs["kind"])]
         return Cost(issue=1, flops=2 * 16 * 8 * depth // WARP, products=2 * 16 * 8 * depth)
-    if op.name == "pack":
+    if op.name in ("pack", "round_tf32"):
         return Cost(issue=1, f32=1)
     if op.name in ("rand", "randn", "randint"):
         special = {"randn": 3}.get(op.name, 0)

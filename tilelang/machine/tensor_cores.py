@@ -8,14 +8,14 @@ may differ from a GPU's in the last bits.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
 from tilelang.dtypes import BF16, F16
 from tilelang.ir.core import Value
 from tilelang.ir.host_types import numpy_dtype
-from tilelang.ir.thread_ops import MMA_KINDS
+from tilelang.ir.thread_ops import MMA_DEPTHS, MMA_KINDS
 from tilelang.machine import traffic
 from tilelang.machine.batch import Batch
 from tilelang.machine.lanes import WARP, Lanes
@@ -24,6 +24,7 @@ from tilelang.machine.operations import acting_lanes, check_arrived, check_writt
 from tilelang.machine.plan import Step
 from tilelang.machine.report import Problem
 from tilelang.tiling import mma as layouts
+from tilelang.tiling import mma_words
 
 ROW = 8
 """Elements of 16 bits in a row of a matrix: 16 bytes."""
@@ -74,11 +75,11 @@ def multiply(step: Step, lanes: Lanes, batch: Batch) -> None:
     kind = str(step.op.attrs["kind"])
     a_registers, b_registers = MMA_KINDS[kind]
     acc, acc_at, a, a_at, b, b_at = step.op.operands
-    half = numpy_dtype(BF16 if kind == "bf16" else F16)
-    rows, columns, depth = 16, 8, a_registers * 4
-    left = _assemble(_halves(_take(step, a, a_at, a_registers, lanes, batch), half), _a_places(a_registers),
-                     (rows, depth))
-    right = _assemble(_halves(_take(step, b, b_at, b_registers, lanes, batch), half), _b_places(b_registers),
+    rows, columns, depth = 16, 8, MMA_DEPTHS[kind]
+    elements, a_places, b_places = (_words, _a_words, _b_words) if kind == "tf32" else (
+        partial(_halves, half=numpy_dtype(BF16 if kind == "bf16" else F16)), _a_places, _b_places)
+    left = _assemble(elements(_take(step, a, a_at, a_registers, lanes, batch)), a_places(a_registers), (rows, depth))
+    right = _assemble(elements(_take(step, b, b_at, b_registers, lanes, batch)), b_places(b_registers),
                       (depth, columns))
     total = _take(step, acc, acc_at, 4, lanes, batch)
     with np.errstate(all="ignore"):
@@ -95,6 +96,14 @@ def pack(step: Step, lanes: Lanes, batch: Batch) -> None:
     with np.errstate(all="ignore"):
         low, high = (batch.get(v).astype(half).view(np.uint16).astype(np.uint32) for v in step.op.operands)
     batch.define(step.op.result, low | high << np.uint32(16))
+
+
+def round_tf32(step: Step, lanes: Lanes, batch: Batch) -> None:
+    """To the nearest number with 10 bits of fraction, of two the one further from zero; NaN stays NaN."""
+    bits = batch.get(step.op.operands[0]).view(np.uint32)
+    is_nan = (bits & np.uint32(0x7FFFFFFF)) > np.uint32(0x7F800000)
+    rounded = (bits + np.uint32(0x1000)) & np.uint32(0xFFFFE000)
+    batch.define(step.op.result, np.where(is_nan, np.uint32(0x7FFFE000), rounded))
 
 
 def shuffle(step: Step, lanes: Lanes, batch: Batch) -> None:
@@ -140,6 +149,13 @@ def _halves(registers: np.ndarray, half: np.dtype) -> np.ndarray:
     return both.reshape(programs, threads // WARP, WARP, count, 2)
 
 
+def _words(registers: np.ndarray) -> np.ndarray:
+    """(registers, programs, threads) of u32 -> (programs, warps, lanes, registers) of f32."""
+    count, programs, threads = registers.shape
+    words = np.ascontiguousarray(registers.transpose(1, 2, 0)).view(np.float32)
+    return words.reshape(programs, threads // WARP, WARP, count)
+
+
 def _assemble(elements: np.ndarray, places: tuple[np.ndarray, np.ndarray], shape: tuple[int, int]) -> np.ndarray:
     """(programs, warps, ...) elements, put at their places in a matrix for each warp."""
     matrices = np.empty((*elements.shape[:2], *shape), np.float32)
@@ -161,6 +177,16 @@ def _a_places(registers: int) -> tuple[np.ndarray, np.ndarray]:
 @cache
 def _b_places(registers: int) -> tuple[np.ndarray, np.ndarray]:
     return _table(layouts.b_element, WARP, registers, 2)
+
+
+@cache
+def _a_words(registers: int) -> tuple[np.ndarray, np.ndarray]:
+    return _table(mma_words.a_word, WARP, registers)
+
+
+@cache
+def _b_words(registers: int) -> tuple[np.ndarray, np.ndarray]:
+    return _table(mma_words.b_word, WARP, registers)
 
 
 @cache
@@ -195,5 +221,5 @@ def _aligned(step: Step, index: np.ndarray, lanes: Lanes, batch: Batch) -> bool:
 
 
 WARP_OPERATIONS: dict[str, Callable[[Step, Lanes, Batch], None]] = {
-    "shared.load_matrix": load_matrix, "mma": multiply, "pack": pack, "shuffle": shuffle,
+    "shared.load_matrix": load_matrix, "mma": multiply, "pack": pack, "round_tf32": round_tf32, "shuffle": shuffle,
 }

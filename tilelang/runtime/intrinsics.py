@@ -143,6 +143,25 @@ pack_f16 = _pack("{ .reg .b16 low, high; cvt.rn.f16.f32 low, $1; cvt.rn.f16.f32 
 pack_bf16 = _pack("cvt.rn.bf16x2.f32 $0, $2, $1;")
 
 
+@intrinsic
+def round_tf32(typingctx, x):
+    """The bits of an f32 rounded to tf32: 10 bits of fraction, halves away from zero.
+
+    PTX's `cvt.rna.tf32` is not used: on sm_80 it is the same addition and mask, but makes an infinity of a NaN whose
+    bits are all among those that are cut off.
+    """
+    if x != types.float32:
+        return None
+
+    def codegen(context, builder, signature, arguments):
+        (value,) = arguments
+        raised = builder.add(builder.bitcast(value, I32), ir.Constant(I32, 0x1000))
+        rounded = builder.and_(raised, ir.Constant(I32, 0xFFFFE000))
+        return builder.select(builder.fcmp_unordered("uno", value, value), ir.Constant(I32, 0x7FFFE000), rounded)
+
+    return types.uint32(x), codegen
+
+
 # ------------------------------------------------------------------------------------ mma
 
 

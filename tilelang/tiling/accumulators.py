@@ -17,7 +17,7 @@ from tilelang.tiling.elements import Elements
 from tilelang.tiling.fragment_plans import Layout
 from tilelang.tiling.fusion import Fusion
 from tilelang.tiling.homes import Homes
-from tilelang.tiling.mma import AccumulatorLayout
+from tilelang.tiling.mma import WARP, AccumulatorLayout
 from tilelang.tiling.numbers import Number
 from tilelang.tiling.patch_layout import PatchLayout
 from tilelang.tiling.row_layout import QUAD, RowLayout
@@ -42,15 +42,20 @@ class Accumulators:
 
     def take(self, acc: Value, layout: DotLayout) -> Value:
         """Fragments with the elements of `acc`, to be added to: a loop's own, or new ones."""
-        if self.homes.plans.holds(acc):
+        if self.keeps(acc, layout):
             return self._moved(acc, layout)
         return self.homes.fragments[acc] if acc in self.carried else self._fragments_of(acc, acc.name, layout)
+
+    def keeps(self, value: Value, layout: DotLayout) -> bool:
+        """Is a tile in fragments where a dot with this layout wants them, each warp with whole rows?"""
+        tall = isinstance(layout, AccumulatorLayout) and layout.warps == (self.write.threads // WARP, 1)
+        return tall and self.homes.plans.holds(value)
 
     def take_from(self, op: Op, layout: DotLayout) -> Value:
         """Fragments with the accumulator of a dot, to be added to: its own, if nothing else needs them any more."""
         acc = op.operands[2]
         self.fusion.settle(acc)
-        own = self.homes.fragments.get(acc) if self.homes.plans.holds(acc) else None
+        own = self.homes.fragments.get(acc) if self.keeps(acc, layout) else None
         if own is not None and own not in self.of_loops and self.fusion.uses.ends_at(acc, op):
             self.layouts[own] = layout
             return own

@@ -7,8 +7,9 @@
 
 An analysis: it reads the tile kernel and changes nothing. A dot qualifies for tensor cores if the target has the
 instruction for its element type and its extents are multiples of 16; a row of an operand, as it is stored, must be a
-power of two. Patches (`tilelang.tiling.patches`) are for any element type, where the result gives each thread several
-rows and several columns. All other dots are written the simple way (`tilelang.tiling.dots`).
+power of two. f32 does only where the program allows tf32. Patches (`tilelang.tiling.patches`) are for any element
+type, where the result gives each thread several rows and several columns. All other dots are written the simple way
+(`tilelang.tiling.dots`).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from tilelang.dtypes import BF16, F16, F32
 from tilelang.ir.core import Kernel, Op, Value
 from tilelang.tiling.fragment_plans import FragmentPlans, plan_fragments
 from tilelang.tiling.mma import DEPTH, AccumulatorLayout, Swizzle, arrange_warps
+from tilelang.tiling.mma_words import WordSwizzle
 from tilelang.tiling.patch_layout import WARP, PatchLayout
 from tilelang.tiling.targets import Target
 from tilelang.tiling.uses import Uses
@@ -42,13 +44,14 @@ class MmaPlan:
 
 @dataclass
 class DotPlans:
-    """The plans, by `id` of the dot. `swizzles`: how the shared copies of operands are arranged. `carried`: block
-    arguments of loops that are fragments of this layout from trip to trip. `fragments`: what else is, while it is
-    computed with."""
+    """The plans, by `id` of the dot. `swizzles`, `word_swizzles`: how the shared copies of operands are arranged.
+    `carried`: block arguments of loops that are fragments of this layout from trip to trip. `fragments`: what else is,
+    while it is computed with."""
 
     products: dict[int, MmaPlan] = field(default_factory=dict)
     patches: dict[int, PatchLayout] = field(default_factory=dict)
     swizzles: dict[Value, Swizzle] = field(default_factory=dict)
+    word_swizzles: dict[Value, WordSwizzle] = field(default_factory=dict)
     carried: dict[Value, DotLayout] = field(default_factory=dict)
     fragments: FragmentPlans = field(default_factory=FragmentPlans)
 
@@ -71,7 +74,10 @@ def plan_dots(kernel: Kernel, target: Target, threads: int) -> DotPlans:
         patch = _patch(op, threads // target.warp_size)
         if plan is not None:
             found.products[id(op)] = plan
-            found.swizzles.update((v, Swizzle(v.shape[-1])) for v in (*stored, *op.operands[:2]))
+            if plan.kind == "tf32":
+                found.word_swizzles.update(_word_swizzles(op, stored))
+            else:
+                found.swizzles.update((v, Swizzle(v.shape[-1])) for v in (*stored, *op.operands[:2]))
         elif patch is not None:
             found.patches[id(op)] = patch
     _plan_chains(kernel, found, dots, threads // target.warp_size)
@@ -82,7 +88,8 @@ def _plan_chains(kernel: Kernel, found: DotPlans, dots: Sequence[Op], warps: int
     """Find what stays in fragments. The dots of a chain have their warps one above the other."""
     loops, uses = [op for op in kernel.walk() if op.name == "for"], Uses(kernel)
     carried = frozenset(value for loop in loops for value in _carried(loop, found, uses))
-    tall = [op for op in dots if id(op) in found.products and _tall(op, warps).registers <= MOST_REGISTERS]
+    tall = [op for op in dots if id(op) in found.products and op.operands[0].dtype.bits == 16
+            and _tall(op, warps).registers <= MOST_REGISTERS]
     found.fragments = plan_fragments(kernel, tall, carried, warps)
     for op in tall:
         if any(found.fragments.holds(value) for value in (op.operands[0], op.operands[2], op.result)):
@@ -121,13 +128,24 @@ def _mma_plan(op: Op, target: Target, threads: int) -> MmaPlan | None:
 
 
 def _kind(op: Op, target: Target) -> str | None:
-    """The `mma` for a dot's element types: before sm_80 only f16, and half as deep."""
+    """The `mma` for a dot's element types: before sm_80 only f16, and half as deep. f32 only where tf32 is allowed."""
     dtype = op.operands[0].dtype
+    if op.attrs["tf32"] and target.mma and target.capability is not None and target.capability >= (8, 0):
+        return "tf32"
     if dtype not in (F16, BF16) or op.result.dtype != F32 or not target.mma or target.capability is None:
         return None
     if target.capability >= (8, 0):
         return dtype.name
     return "f16_k8" if dtype == F16 else None
+
+
+def _word_swizzles(op: Op, stored: Sequence[Value]) -> dict[Value, WordSwizzle]:
+    """How the shared copies of f32 operands are arranged, or of what they are the transposes of."""
+    found: dict[Value, WordSwizzle] = {}
+    for operand, source, k_last in zip(op.operands, stored, (True, False), strict=False):
+        found[operand] = WordSwizzle(operand.shape[-1], k_last)
+        found[source] = WordSwizzle(source.shape[-1], k_last != (source != operand))
+    return found
 
 
 def _stored(operand: Value, definitions: dict[Value, Op]) -> Value:

@@ -19,6 +19,7 @@ from tilelang.tiling.homes import Homes
 from tilelang.tiling.patches import Patches
 from tilelang.tiling.tensor_cores import TensorCores
 from tilelang.tiling.uses import Uses
+from tilelang.tiling.word_cores import WordCores
 from tilelang.tiling.writer import ThreadWriter
 
 
@@ -26,7 +27,7 @@ class Dots:
     """Writes `dot`."""
 
     def __init__(self, write: ThreadWriter, homes: Homes, elements: Elements, fusion: Fusion, uses: Uses,
-                 plans: DotPlans, cores: TensorCores, patches: Patches):
+                 plans: DotPlans, cores: TensorCores, words: WordCores, patches: Patches):
         self.write = write
         self.homes = homes
         self.elements = elements
@@ -34,13 +35,19 @@ class Dots:
         self.uses = uses
         self.plans = plans
         self.cores = cores
+        self.words = words
         self.patches = patches
 
     def dot(self, op: Op) -> None:
-        for operand in op.operands[1:2] if id(op) in self.plans.products else op.operands:
-            self.cores.accumulators.release(operand)
-        if id(op) in self.plans.products:
-            self.cores.dot(op, self.plans.products[id(op)])
+        plan, accumulators = self.plans.products.get(id(op)), self.cores.accumulators
+        for operand in op.operands:
+            is_b = operand == op.operands[1]
+            if plan is None or plan.kind == "tf32" or is_b or not accumulators.keeps(operand, plan.layout):
+                accumulators.release(operand)
+        if plan is not None and plan.kind == "tf32":
+            self.words.dot(op, plan)
+        elif plan is not None:
+            self.cores.dot(op, plan)
         elif id(op) in self.plans.patches:
             self.patches.dot(op, self.plans.patches[id(op)])
         else:

@@ -91,13 +91,13 @@ class Elements:
 
     def place_in_shared(self, value: Value, place: Place) -> tuple[Value, str]:
         """The index of the element at `place` in the shared copy of `value`, and the access's `owner`."""
-        swizzle = self.homes.swizzles.get(value)
+        swizzle = self.homes.swizzles.get(value) or self.homes.word_swizzles.get(value)
         if swizzle is None:
             return place.number, self.write.owner(value.type.size)  # type: ignore[union-attr]
-        return self._shared_index(value, self.coordinates(place, value.shape)), f"element, rows of {swizzle.columns}"
+        return self._shared_index(value, self.coordinates(place, value.shape)), f"element, {swizzle}"
 
     def _shared_index(self, value: Value, coordinates: tuple[Value, ...]) -> Value:
-        swizzle = self.homes.swizzles.get(value)
+        swizzle = self.homes.swizzles.get(value) or self.homes.word_swizzles.get(value)
         if swizzle is None:
             return self.write.index.linearize(coordinates, value.shape)
         row, column = (Number(self.write.index, at) for at in coordinates)

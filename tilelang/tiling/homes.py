@@ -19,6 +19,7 @@ from tilelang.ir.core import Op, Value
 from tilelang.ir.tile_ops import TILE_OPS
 from tilelang.tiling.fragment_plans import FragmentPlans
 from tilelang.tiling.mma import Swizzle
+from tilelang.tiling.mma_words import WordSwizzle
 
 DEEPEST_RECIPE = 24
 """A recipe of more nested ops is computed once and kept: the cost of computing it again grows with its depth."""
@@ -48,6 +49,7 @@ class Homes:
     plans: FragmentPlans = field(default_factory=FragmentPlans)
     """Which tiles are to be in fragments (`tilelang.tiling.fragments`)."""
     swizzles: dict[Value, Swizzle] = field(default_factory=dict)
+    word_swizzles: dict[Value, WordSwizzle] = field(default_factory=dict)
     """Tiles whose shared copy is not in row-major order."""
 
     @contextmanager

@@ -50,6 +50,7 @@ from tilelang.tiling.tensor_cores import TensorCores
 from tilelang.tiling.uses import Uses
 from tilelang.tiling.vectors import choose_vectors
 from tilelang.tiling.wide import WideAccesses
+from tilelang.tiling.word_cores import WordCores
 from tilelang.tiling.writer import ThreadWriter
 
 
@@ -95,7 +96,7 @@ class _Lowering:
         self.write = ThreadWriter(kernel, threads)
         vectors = choose_vectors(kernel, target, threads)
         self.write.widths = vectors.widths
-        self.homes = Homes(swizzles=plans.swizzles, plans=plans.fragments)
+        self.homes = Homes(swizzles=plans.swizzles, word_swizzles=plans.word_swizzles, plans=plans.fragments)
         self.elements = Elements(self.write, self.homes)
         uses = Uses(kernel)
         self.fusion = Fusion(self.write, self.homes, self.elements, uses, self._member)
@@ -107,7 +108,8 @@ class _Lowering:
         self.fragments = Fragments(self.write, self.homes, self.elements, self.fusion)
         cores = TensorCores(self.write, self.homes, self.fusion, accumulators)
         patches = Patches(self.write, self.homes, self.elements, self.fusion, accumulators)
-        self.dots = Dots(self.write, self.homes, self.elements, self.fusion, uses, plans, cores, patches)
+        self.dots = Dots(self.write, self.homes, self.elements, self.fusion, uses, plans, cores,
+                         WordCores(self.write, self.homes, self.elements, self.fusion, accumulators), patches)
         self.control = Control(self.write, self.homes, self.elements, self.fusion, accumulators, self.fragments,
                                Pipelines(self.write, self.homes, self.elements, self.accesses, cores, self._ops,
                                          pipelines),

@@ -83,7 +83,7 @@ class _Planner:
             return None
         (dot,) = self.uses.of(carried[0])
         product = self.plans.products.get(id(dot))
-        if product is None:
+        if product is None or dot.operands[0].dtype.bits != 16:
             return None
         loads = [self._load(operand, dot) for operand in dot.operands[:2]]
         if any(load is None or load not in body.ops for load in loads):

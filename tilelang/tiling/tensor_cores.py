@@ -60,7 +60,7 @@ class TensorCores:
 
     def dot(self, op: Op, plan: MmaPlan) -> None:
         a, b, acc = op.operands
-        left = self._packed(a, plan) if self.homes.plans.holds(a) else self._staged(a, True)
+        left = self._packed(a, plan) if self.accumulators.keeps(a, plan.layout) else self._staged(a, True)
         right = self._staged(b, False)
         fragments = self.accumulators.take_from(op, plan.layout)
         self.multiply(plan, fragments, left, right)
