@@ -225,7 +225,7 @@ show_sass(aligned)
 # | --- | --- |
 # | `LDG.E.128`, `STG.E.128` | load from global memory, store there: 128 bits, four floats, for each thread |
 # | `LDS`, `STS`, `BAR.SYNC` | the same for shared memory; a barrier |
-# | `LDL`, `STL` | *local* memory, which lies in HBM: registers ran out. Bad news |
+# | `LDL`, `STL` | *local* memory, a thread's own part of HBM: registers ran out, or an array is indexed by a variable. Bad news |
 # | `FMUL`, `FADD`, `FFMA` | float arithmetic |
 # | `MUFU.EX2` | the special function unit: here 2 to the power of x |
 # | `HMMA` | tensor cores: a small matrix product |
@@ -233,7 +233,7 @@ show_sass(aligned)
 # | `IMAD`, `IADD3`, `LEA`, `ISETP`, `LOP3` | integers: addresses and conditions |
 # | `@!P0` in front | only if the condition does not hold |
 #
-# The kernel needs few float instructions, and as in most kernels the greater part is the computing of addresses. A thread
+# The kernel needs few float instructions; the greater part is the computing of addresses. A thread
 # moves four floats in one instruction. That is because 4096 is a multiple of 16, which the compiler was told at the launch
 # (chapter 12). Here is the same kernel for two lengths:
 

@@ -20,7 +20,8 @@
 import os
 import tempfile
 
-CACHE = tempfile.mkdtemp(prefix="tilec-chapter-12-")
+folders = [tempfile.TemporaryDirectory(prefix="tilec-chapter-12-") for _ in range(2)]     # gone when the notebook ends
+CACHE, EMPTY = (folder.name for folder in folders)
 os.environ["TILEC_CACHE_DIR"] = CACHE             # an empty cache for this chapter, so that we see it fill
 
 import subprocess
@@ -173,7 +174,7 @@ for call in ("first", "second"):
     print(f"{call} call {1000 * (time.perf_counter() - start):.2f} ms", end="   ")
 """
 source = compiled.source.text
-for title, folder in (("empty cache", tempfile.mkdtemp(prefix="tilec-chapter-12-")), ("this chapter's cache", CACHE)):
+for title, folder in (("empty cache", EMPTY), ("this chapter's cache", CACHE)):
     done = subprocess.run([sys.executable, "-c", SCRIPT], input=source, capture_output=True, text=True, check=True,
                           env={**os.environ, "TILEC_CACHE_DIR": folder})
     print(f"{title:<21} {done.stdout}")

@@ -42,7 +42,7 @@ a100 = GPUS["a100"]
 # up to 1. The result is the weighted mean of the values. The scores are multiplied by a scale first, 1 / √D; a dot product of D
 # random numbers grows like √D, and without this the softmax would put all weight in one place.
 #
-# That is all, and with NumPy it is four lines:
+# That is all, and with NumPy it is a few lines:
 
 # %%
 def softmax(x):

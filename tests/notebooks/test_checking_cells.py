@@ -5,7 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from course import checking_cells
 from course.checking_cells import check_array, check_function, grade_chapter
+from course.installing import Installed
+from course.puzzles import grading, learning
+from course.puzzles.capstone import CAPSTONE
+from course.puzzles.grading import Verdict
 
 
 def test_arrays(capsys: pytest.CaptureFixture) -> None:
@@ -38,3 +43,14 @@ def test_a_chapter_is_graded_in_place(capsys: pytest.CaptureFixture) -> None:
     shown = capsys.readouterr().out
     assert "course/ch03_lexing/exercise.py" in shown and "integer_value" in shown and " of 7 right" in shown
     assert "there is no chapter 'ch99'" in shown
+
+
+def test_the_capstone_is_graded_in_place(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
+    mine = Installed({}, {})
+    for status, says in (("passed", ""), ("failed", "wrong values"), ("not started", "the body is empty")):
+        monkeypatch.setattr(grading, "grade_capstone", lambda s=status, m=says: (Verdict(CAPSTONE, s, m), mine))
+        monkeypatch.setattr(learning, "record", lambda verdicts: None)
+        checking_cells.grade_capstone()
+        said = capsys.readouterr().out
+        assert "with 0 functions of yours" in said and status in said
+        assert ("wrong values" in said) == (status == "failed") and ("hint ch13" in said) == (status != "passed")

@@ -26,6 +26,7 @@ from course.pictures import (
     draw_gpu,
     draw_grid,
     draw_holdings,
+    draw_matrices,
     draw_memories,
     draw_names,
     draw_pass,
@@ -331,3 +332,12 @@ def test_a_tuning_result_is_text_in_a_notebook_too(monkeypatch: pytest.MonkeyPat
     trials = (Trial(0, {"BM": 32}, 2e-3, 7), Trial(1, {"BM": 64}, 1e-3, 7))
     shown = str(TuningResult("matmul", "somewhere", "measurement", trials))
     assert "BM=64, 2.00 times as fast" in shown and "\x1b" not in shown
+
+
+def test_matrices_are_shaded_side_by_side() -> None:
+    half = np.array([[0.0, 0.5], [np.nan, 2.0]])
+    picture = draw_matrices(["one", "two"], [half, np.zeros((1, 3))], rows=["a", "b"], columns=["x", "y", "z"])
+    assert inside(picture) and words(picture).split() == ["one", "x", "y", "a", "b", "two", "x", "y", "z", "a"]
+    fills = [e.attrib["fill"] for e in parsed(picture).iter(SVG + "rect")][1:]
+    assert fills[0] == fills[4] == "#fcfcfa" and fills[2] == "#ffffff" and fills[3] == "#2f6fb0"  # 2 is cut to 1
+    assert fills[1] not in (fills[0], fills[3])
