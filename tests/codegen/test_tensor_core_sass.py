@@ -51,6 +51,8 @@ def test_a_product_of_halves(target, warps, most):
     assert count(code, "LDGSTS.E.BYPASS.128") == 3 * (2 * 8192 // 16 // (32 * warps))
     assert resources.spills == 0 and resources.local == 0 and resources.registers <= most
     assert resources.shared == 0  # 64 KB: the launch asks for them
+    # The result: 16 bytes of each row at a time, and nothing narrower anywhere.
+    assert count(code, "STG.E.128") == count(code, "STG") == 128 * 128 * 2 // 16 // (32 * warps)
 
 
 @pytest.mark.parametrize(("dtype", "target", "instruction"), [

@@ -44,6 +44,17 @@ def test_four_matrices_make_a_fragment():
         assert mma.b_element(lane, register, half) == (k + 8 * register, column)
 
 
+@pytest.mark.parametrize(("columns", "width", "most"), [
+    (64, 1, 1), (64, 2, 1), (64, 4, 1), (64, 8, 1), (128, 1, 1), (128, 2, 1), (128, 4, 1), (128, 8, 1),
+    (32, 4, 2), (32, 8, 1), (256, 4, 1), (256, 8, 2)])
+def test_the_exchange_read_in_runs(columns, width, most):
+    """Each lane reads its run element by element: `most` lanes at most meet in one bank."""
+    for start, element in itertools.product(range(0, 16 * columns, 32 * width), range(width)):
+        places = [divmod(start + lane * width + element, columns) for lane in range(32)]
+        banks = [mma.exchange_position(*place, columns) % 32 for place in places]
+        assert max(banks.count(bank) for bank in banks) <= most
+
+
 @pytest.mark.parametrize(("shape", "warps"), [((16, 16), (1, 1)), ((32, 16), (2, 1)), ((64, 64), (2, 2)),
                                               ((48, 32), (3, 1)), ((128, 128), (2, 4)), ((16, 64), (1, 2))])
 def test_every_element_has_one_place_and_back(shape, warps):
@@ -108,7 +119,7 @@ def test_matrix_reads_give_fragments(columns, k_last, of_a):
             assert got == (outer + wanted[0], k + wanted[1])
 
 
-@pytest.mark.parametrize("columns", [16, 32, 128])
+@pytest.mark.parametrize("columns", [16, 32, 64, 128, 256])
 def test_the_exchange_meets_no_bank_twice(columns):
     layout = mma.AccumulatorLayout((16, columns), (1, 1))
     positions = {(t, r): mma.exchange_position(*layout.element(t, r), columns)

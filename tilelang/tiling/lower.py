@@ -94,7 +94,7 @@ class _Lowering:
     def __init__(self, kernel: Kernel, target: Target, threads: int, plans: DotPlans, pipelines: dict[int, Pipeline]):
         self.source = kernel
         self.write = ThreadWriter(kernel, threads)
-        vectors = choose_vectors(kernel, target, threads)
+        vectors = choose_vectors(kernel, target, threads, plans.products)
         self.write.widths = vectors.widths
         self.homes = Homes(swizzles=plans.swizzles, word_swizzles=plans.word_swizzles, plans=plans.fragments)
         self.elements = Elements(self.write, self.homes)

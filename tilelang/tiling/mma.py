@@ -233,8 +233,17 @@ class MatrixRead:
 def exchange_position(row: AnyNumber, column: AnyNumber, columns: int) -> AnyNumber:
     """Where an f32 of a tile is in shared memory, on its way from the accumulator's layout to another or back.
 
-    Rows keep their elements. A warp that stores one register of each lane, 8 rows of 4 columns with gaps of one, meets
-    each bank once: the row's number turns bits of the column's. `columns` is a power of two, 16 or more.
+    Rows keep their elements, and blocks of 32 columns too; within a block the place is exclusive-ored with a number
+    made of the row's and the block's. A warp that stores one register of each lane, 8 rows of 4 columns with gaps of
+    one, meets each bank once; and so does one whose lanes each read a run of 1, 2, 4 or 8 neighbours, element by
+    element (in rows of 64 or 128; in others at most 2 lanes meet). `columns` is a power of two, 16 or more.
     """
-    turn = row % 4 // (32 // min(columns, 32)) * 8 + row // 4 % 2
-    return row * columns + (column ^ turn)
+    if columns < BLOCK:
+        return row * columns + (column ^ (row % 4 // 2 * 8 + row // 4 % 2))
+    far, farther = column // BLOCK, column // (2 * BLOCK)
+    turn = (row ^ row // 4 ^ far ^ farther) % 2 + (far ^ row // 4) % 2 * 2 + (farther ^ row // 2) % 2 * 4
+    return row * columns + (column ^ (row % 4 * 8 + turn))
+
+
+BLOCK = 32
+"""Columns of f32 that fill all banks once."""

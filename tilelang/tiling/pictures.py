@@ -13,6 +13,7 @@ from math import prod
 
 from tilelang.ir.access import access
 from tilelang.ir.core import Kernel, Op
+from tilelang.tiling.dot_plans import plan_dots
 from tilelang.tiling.layout import LinearLayout
 from tilelang.tiling.limits import threads_for
 from tilelang.tiling.targets import Target
@@ -71,7 +72,7 @@ def _coordinates(layout: LinearLayout, row: int, column: int) -> tuple[int, ...]
 def show_layouts(kernel: Kernel, target: Target) -> str:
     """What the lowering decides for the tiles that a tile kernel loads and stores, with a picture of each shape."""
     threads = threads_for(kernel, target)
-    vectors = choose_vectors(kernel, target, threads)
+    vectors = choose_vectors(kernel, target, threads, plan_dots(kernel, target, threads).products)
     shapes: dict[tuple[int, ...], list[str]] = {}
     for op in kernel.walk():
         if op.name in ("load", "store") and access(op).shape:

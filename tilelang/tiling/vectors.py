@@ -6,12 +6,13 @@
 
 An analysis: it reads the tile kernel and changes nothing. All tiles of one size share a layout, so that elementwise ops
 need no exchange: for each size one width is chosen, as large as every access that can be wide allows. It stays 1 for
-the sizes of `dot`s and of reductions along other axes than the last, whose threads are arranged in another way, and
-where most accesses would not gain.
+the sizes of `dot`s (but accumulators of tensor cores) and of reductions along other axes than the last, whose threads
+are arranged in another way, and where most accesses would not gain.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from math import prod
 
@@ -31,12 +32,16 @@ class Vectors:
     wide: set[int] = field(default_factory=set)
 
 
-def choose_vectors(kernel: Kernel, target: Target, threads: int) -> Vectors:
-    """The widths of a tile kernel's tiles; none without facts about the launch, or if the target has no vectors."""
+def choose_vectors(kernel: Kernel, target: Target, threads: int, exchanged: Collection[int] = ()) -> Vectors:
+    """The widths of a tile kernel's tiles; none without facts about the launch, or if the target has no vectors.
+
+    `exchanged`: the dots, by `id`, whose accumulators pass through shared memory on their way to this layout, in a way
+    that suits runs of neighbours (`tilelang.tiling.mma.exchange_position`).
+    """
     found = Vectors()
     if not target.vector_bytes:
         return found
-    axes, limits = AxisAnalysis(kernel), _limits(kernel)
+    axes, limits = AxisAnalysis(kernel), _limits(kernel, exchanged)
     accesses: dict[int, list[tuple[Op, int]]] = {}
     for op in kernel.walk():
         if op.name in ("load", "store") and access(op).shape:
@@ -54,12 +59,12 @@ def choose_vectors(kernel: Kernel, target: Target, threads: int) -> Vectors:
     return found
 
 
-def _limits(kernel: Kernel) -> dict[int, list[int]]:
+def _limits(kernel: Kernel, exchanged: Collection[int]) -> dict[int, list[int]]:
     """size -> numbers that its width must divide."""
     limits: dict[int, list[int]] = {}
     for op in kernel.walk():
         if op.name == "dot":
-            for value in (*op.operands, op.result):
+            for value in op.operands[:2] if id(op) in exchanged else (*op.operands, op.result):
                 limits.setdefault(prod(value.shape), []).append(1)
         elif op.name == "reduce" and op.attrs["axes"] and op.result.shape:
             (operand,) = op.operands
