@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tilelang
+from course.puzzles.capstone import CAPSTONE
 from course.puzzles.running import Attempt, NotStarted, Wrong
 from course.puzzles.table import PUZZLES, Puzzle
 
@@ -25,8 +26,8 @@ def reset(puzzle: Puzzle) -> None:
 
 
 def stale() -> list[Puzzle]:
-    """The puzzles whose file is missing, or is a stub, but not the one of the solution as it is now."""
-    return [puzzle for puzzle in PUZZLES if not puzzle.file.exists() or _is_old_stub(puzzle)]
+    """The puzzles and the capstone whose file is missing, or is a stub, but not that of the solution as it is now."""
+    return [puzzle for puzzle in (*PUZZLES, CAPSTONE) if not puzzle.file.exists() or _is_old_stub(puzzle)]
 
 
 def _is_old_stub(puzzle: Puzzle) -> bool:
