@@ -9,36 +9,89 @@ element it would take eight times the loads and stores.
 
 from __future__ import annotations
 
-from llvmlite import ir
-from numba.core import types
-from numba.extending import intrinsic, register_jitable
+from contextlib import contextmanager
+from dataclasses import dataclass
 
-from tilelang.runtime.cpu_formats import FORMATS, I32
-from tilelang.runtime.cpu_memory import Pointer, element, load, mark_scope, store
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+from tilelang.runtime.cpu_formats import FORMATS, I32, I64
+from tilelang.runtime.cpu_memory import Pointer, element, emit_load, emit_store, mark_scope
 
 BLOCK = 8
 
 
-@intrinsic
-def transpose_block(typing, target, target_start, target_row, source, source_start, source_row):
-    """One 8 x 8 block; starts and distances between rows in elements."""
+@dataclass(frozen=True)
+class Tile:
+    """A row-major tile: its pointer, its first element, and the distance between its rows in elements."""
+
+    pointer: Pointer
+    base: ir.Value
+    start: ir.Value
+    row: int
+
+
+@intrinsic(prefer_literal=True)
+def transpose(typing, target, source, count, rows, columns):
+    """target[count, columns, rows] = source[count, rows, columns], each row-major from the pointer on.
+
+    Loops are written in LLVM right away: as a Python function, this word took numba as long as the rest of a kernel.
+    """
+    if not all(isinstance(number, types.IntegerLiteral) for number in (count, rows, columns)):
+        return None
 
     def generate(context, builder, signature, values):
-        to, to_start, to_row, at, at_start, at_row = values
-        rows = [_load(builder, source, at, builder.add(at_start, builder.mul(at_row, _number(at_row, r))))
-                for r in range(BLOCK)]
-        for step in (1, 2, 4):
-            rows = _exchange(builder, rows, step)
-        for r, row in enumerate(rows):
-            _store(builder, target, to, builder.add(to_start, builder.mul(to_row, _number(to_row, r))), row)
+        extents = rows.literal_value, columns.literal_value
+        with _loop(builder, 0, count.literal_value, 1) as number:
+            start = builder.mul(number, _number(extents[0] * extents[1]))
+            _transpose(builder, Tile(target, values[0], start, extents[0]), Tile(source, values[1], start, extents[1]),
+                       *extents)
         return context.get_dummy_value()
 
-    int64 = types.int64
-    return types.void(target, int64, int64, source, int64, int64), generate
+    return types.void(target, source, count, rows, columns), generate
 
 
-def _number(like: ir.Value, number: int) -> ir.Constant:
-    return ir.Constant(like.type, number)
+def _transpose(builder: ir.IRBuilder, target: Tile, source: Tile, rows: int, columns: int) -> None:
+    """Whole blocks, then what is to the right of them, then what is below."""
+    whole_rows, whole_columns = rows - rows % BLOCK, columns - columns % BLOCK
+    with _loop(builder, 0, whole_rows, BLOCK) as i, _loop(builder, 0, whole_columns, BLOCK) as j:
+        _block(builder, target, source, i, j)
+    right, below = (0, whole_rows, whole_columns, columns), (whole_rows, rows, 0, columns)
+    for first_row, last_row, first_column, last_column in (right, below):
+        with _loop(builder, first_row, last_row, 1) as i, _loop(builder, first_column, last_column, 1) as j:
+            value = emit_load(builder, source.pointer, source.base, _place(builder, source, i, 0, j))
+            emit_store(builder, target.pointer, target.base, _place(builder, target, j, 0, i), value)
+
+
+def _loop(builder: ir.IRBuilder, start: int, stop: int, step: int):
+    """A loop of the written code, around what the `with` statement writes; gives its variable."""
+    return _variable(cgutils.for_range_slice(builder, _number(start), _number(stop), _number(step), intp=I64))
+
+
+@contextmanager
+def _variable(loop):
+    with loop as (variable, _):
+        yield variable
+
+
+def _block(builder: ir.IRBuilder, target: Tile, source: Tile, i: ir.Value, j: ir.Value) -> None:
+    """The block at row i, column j of the source."""
+    rows = [_load(builder, source, _place(builder, source, i, r, j)) for r in range(BLOCK)]
+    for step in (1, 2, 4):
+        rows = _exchange(builder, rows, step)
+    for r, row in enumerate(rows):
+        _store(builder, target, _place(builder, target, j, r, i), row)
+
+
+def _place(builder: ir.IRBuilder, tile: Tile, i: ir.Value, r: int, j: ir.Value) -> ir.Value:
+    """Offset of element (i + r, j)."""
+    row = builder.mul(builder.add(i, _number(r)), _number(tile.row))
+    return builder.add(builder.add(tile.start, row), j)
+
+
+def _number(number: int) -> ir.Constant:
+    return ir.Constant(I64, number)
 
 
 def _exchange(builder: ir.IRBuilder, rows: list[ir.Value], step: int) -> list[ir.Value]:
@@ -57,31 +110,17 @@ def _mask(lanes: list[int]) -> ir.Constant:
     return ir.Constant(ir.VectorType(I32, BLOCK), lanes)
 
 
-def _address(builder: ir.IRBuilder, pointer: Pointer, base: ir.Value, offset: ir.Value) -> ir.Value:
-    vector = ir.VectorType(FORMATS[pointer.format].memory, BLOCK)
-    return builder.bitcast(element(builder, pointer, base, offset), vector.as_pointer())
+def _address(builder: ir.IRBuilder, tile: Tile, offset: ir.Value) -> ir.Value:
+    vector = ir.VectorType(FORMATS[tile.pointer.format].memory, BLOCK)
+    return builder.bitcast(element(builder, tile.pointer, tile.base, offset), vector.as_pointer())
 
 
-def _load(builder: ir.IRBuilder, pointer: Pointer, base: ir.Value, offset: ir.Value) -> ir.Value:
-    loaded = builder.load(_address(builder, pointer, base, offset), align=FORMATS[pointer.format].bytes)
-    mark_scope(builder, pointer, loaded)
+def _load(builder: ir.IRBuilder, tile: Tile, offset: ir.Value) -> ir.Value:
+    loaded = builder.load(_address(builder, tile, offset), align=FORMATS[tile.pointer.format].bytes)
+    mark_scope(builder, tile.pointer, loaded)
     return loaded
 
 
-def _store(builder: ir.IRBuilder, pointer: Pointer, base: ir.Value, offset: ir.Value, vector: ir.Value) -> None:
-    stored = builder.store(vector, _address(builder, pointer, base, offset), align=FORMATS[pointer.format].bytes)
-    mark_scope(builder, pointer, stored)
-
-
-@register_jitable
-def transpose(target, source, count, rows, columns):
-    """target[count, columns, rows] = source[count, rows, columns], each row-major from the pointer on."""
-    for tile in range(count):
-        start = tile * rows * columns
-        whole_rows, whole_columns = rows - rows % BLOCK, columns - columns % BLOCK
-        for i in range(0, whole_rows, BLOCK):
-            for j in range(0, whole_columns, BLOCK):
-                transpose_block(target, start + j * rows + i, rows, source, start + i * columns + j, columns)
-        for i in range(rows):
-            for j in range(whole_columns if i < whole_rows else 0, columns):
-                store(target, start + j * rows + i, load(source, start + i * columns + j))
+def _store(builder: ir.IRBuilder, tile: Tile, offset: ir.Value, vector: ir.Value) -> None:
+    stored = builder.store(vector, _address(builder, tile, offset), align=FORMATS[tile.pointer.format].bytes)
+    mark_scope(builder, tile.pointer, stored)
