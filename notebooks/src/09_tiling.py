@@ -282,7 +282,7 @@ draw_holdings(down, thread=37, title="down: neighbouring lanes are in different 
 
 # %% [markdown]
 # **What this compiler does.** It loads and stores in the linear layout, with vectors where chapter 10 can prove that they
-# are allowed. Products of matrices get a layout of their own. Everything else takes what it finds, and reductions work with
+# are allowed. Products of matrices get a layout of their own, and what is computed from a product for another one stays in it. Everything else takes what it finds, and reductions work with
 # whatever split of a row the layout brings. It is a simple policy. Triton's compiler assigns a layout to each value,
 # inserts conversions where they clash, and then tries to remove them again.
 #
@@ -675,7 +675,33 @@ print("  ".join(f"{bit}:{row},{column}" for bit, (row, column) in contributions(
 print(all(A.where[row, column][0] == C.where[row, column % 8][0] for row in range(16) for column in range(16)))
 
 # %% [markdown]
-# Yes: a conversion with no exchange at all, only f32 rounded to f16 and packed in pairs.
+# Yes: a conversion with no exchange at all, only f32 rounded to f16 and packed in pairs. Two products with an `exp` between them,
+# as in attention:
+
+# %% active="ipynb"
+# %%tile
+# kernel twice[B = 64](a: f16[M, 64], b: f16[64, 64], c: f16[64, 64], out y: f32[M, 64]) grid (cdiv(M, B)) {
+#     let rows = program_id(0) * B +: B;
+#     let i = 0 +: 64;
+#     let p = exp(dot(a[rows, i], b[i, i]) * 0.1);
+#     y[rows, i] = dot(p as f16, c[i, i]);
+# }
+
+# %%
+three = [generator.standard_normal((64, 64)).astype(np.float16) for _ in range(3)]
+steps = list(twice.compile(*three, target="sm_80").thread_ir.walk())
+first, last = [n for n, op in enumerate(steps) if op.name == "mma"]
+between = Counter(op.name for op in steps[first:last])
+stored = {op.operands[0].name for op in steps[first:last] if op.name == "shared.store"}
+print("between the products:", {name: between[name] for name in ("exp", "cast", "pack", "shuffle") if between[name]})
+print("written to shared memory meanwhile:", stored or "nothing")
+print("on the model the same as the interpreter:",
+      np.allclose(twice(*three, device="model"), twice(*three, device="reference"), atol=1e-3))
+
+# %% [markdown]
+# What is written there is the right operand of the second product, never `p`. (It may have the name of an older array, whose place it
+# takes; see chapter 10.) The exponential is computed where the accumulator is ([`fragments.py`](../tilelang/tiling/fragments.py)), and sums along its rows need two shuffles, among the four
+# lanes that share a row.
 #
 # ### And without tensor cores
 #

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -250,6 +251,9 @@ def test_tokens_are_boxed_where_they_stand(text: str) -> None:
     picture = draw_tokens(text, tokens)
     boxes = [e for e in parsed(picture).iter(SVG + "rect") if e.find(SVG + "title") is not None]
     assert len(boxes) == len(tokens) and inside(picture)
+    numbers = [(float(e.attrib["x"]), e.text or "") for e in parsed(picture).iter(SVG + "text")
+               if e.attrib["font-size"] == "9"]
+    assert all(x + 5 * len(words) < right for (x, words), (right, _) in pairwise(numbers))  # none upon another
 
 
 def test_a_picture_says_what_it_shows() -> None:
