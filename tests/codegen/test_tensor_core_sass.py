@@ -13,7 +13,7 @@ import pytest
 
 import tilelang
 from tests.codegen.test_cuda_ptx import pytestmark  # noqa: F401  (skips without the toolchain)
-from tilelang.dtypes import BF16, F16, F32, DType
+from tilelang.dtypes import BF16, DTYPES, F16, F32, DType
 from tilelang.runtime import cuda_compile, sass
 from tilelang.semantics.binding import ScalarFact, TensorFact
 from tilelang.tiling.targets import TARGETS
@@ -73,6 +73,26 @@ def test_a_product_of_f32_where_tf32_is_allowed():
     resources = cuda_compile.ptxas_report(ptx, target)
     assert cuda_compile.sass(ptx, target).count("HMMA.1688.F32.TF32") in (8, 16, 32)
     assert resources.spills == 0 and resources.local == 0 and resources.registers <= 128
+
+
+def test_a_product_of_bytes():
+    """32 along k of 32 x 32 are 8 products of 16 x 8 x 32, shared among 4 warps."""
+    i8, i32, target = TensorFact(DTYPES["i8"], (128, 128)), TensorFact(DTYPES["i32"], (128, 128)), TARGETS["sm_80"]
+    compiled = tilelang.compile("""
+kernel k(a: i8[M, K], b: i8[K, N], out c: i32[M, N]) grid (cdiv(M, 32), cdiv(N, 32)) {
+    let rows = program_id(0) * 32 +: 32;
+    let cols = program_id(1) * 32 +: 32;
+    var acc = zeros([32, 32], i32);
+    for k in range(0, K, 32) {
+        acc = dot(a[rows, k +: 32], b[k +: 32, cols], acc);
+    }
+    c[rows, cols] = acc;
+}
+""")["k"].compile(i8, i8, i32, target="sm_80")
+    ptx = cuda_compile.compile_ptx(compiled.cuda, compiled.thread_ir, target)
+    resources = cuda_compile.ptxas_report(ptx, target)
+    assert cuda_compile.sass(ptx, target).count("IMMA.16832.S8.S8") == 32 * 32 // (16 * 8) // 4
+    assert resources.spills == 0 and resources.local == 0
 
 
 def test_register_blocking():

@@ -285,6 +285,8 @@ BROKEN_THREAD = [
     ("shared.load_matrix %hs, %j, %fr, %o {trans = true}", "index must be i32, not i64"),
     ("mma %r, %j, %fr, %j, %fr, %j {kind = \"f32\"}", "{kind} must be one of f16, bf16"),
     ("%w: u32 = round_tf32 %t", "f32"),
+    ("%w: u32 = pack_bytes %j, %j, %j, %j", "i8"),
+    ("mma %r, %j, %fr, %j, %fr, %j {kind = \"i8\"}", "local array of 4 i32"),
     ("%w: u32 = pack %f, %f {half = \"f32\"}", "{half} must be f16 or bf16"),
     ("%w: u32 = pack %f, %t {half = \"f16\"}", "must be an f32 or f16"),
     ("%w: i32 = pack %f, %f {half = \"bf16\"}", "u32"),

@@ -83,7 +83,8 @@ def library_names() -> list[str]:
             "shuffle_xor", "shuffle_lane", "randn", "randint", "log_assert", "log_print"]
 
 
-INTRINSICS = ("maximum_nan", "minimum_nan", "load_matrix", "load_matrix_trans", "pack_f16", "pack_bf16", "round_tf32",
+INTRINSICS = ("maximum_nan", "minimum_nan", "load_matrix", "load_matrix_trans", "pack_f16", "pack_bf16",
+              "pack_bytes", "round_tf32",
               *(f"mma_{kind}" for kind in MMA_KINDS), "is_aligned", "copy_async", "commit_async",
               *(f"wait_async_{pending}" for pending in range(MOST_PENDING + 1)))
 """Those that only a GPU has."""

@@ -182,8 +182,8 @@ class Statements:
             case "pack":
                 halves = [self._text(v) for v in op.operands]
                 return Expression(self.make.call(f"pack_{op.attrs['half']}", *halves), op.result.dtype)
-            case "round_tf32":
-                return Expression(self.make.call("round_tf32", self._text(op.operands[0])), op.result.dtype)
+            case "round_tf32" | "pack_bytes":
+                return Expression(self.make.call(op.name, *(self._text(v) for v in op.operands)), op.result.dtype)
             case "is_aligned":
                 tensor = op.operands[0]
                 first = self.names.name(("first", tensor, 0), "first")

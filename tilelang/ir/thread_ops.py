@@ -33,6 +33,7 @@ THREAD_OPS: dict[str, OpInfo] = {info.name: info for info in [
     OpInfo("pack", 2, "{half}: f16 or bf16; two of these, or two f32 that are rounded to it -> u32, the first in its "
            "lower bits"),
     OpInfo("round_tf32", 1, "f32 -> u32: the bits of the nearest number with 10 bits of fraction, halves away from 0"),
+    OpInfo("pack_bytes", 4, "i8, the first in the lowest bits -> u32"),
     OpInfo("shuffle", 1, "{xor} or {lane}: what another thread of the warp has, number own ^ xor, or number lane",
            pure=False),
     OpInfo("shared.copy_async", 5, "array, i32 index, tensor, i64 offset, i32 count: 16 bytes, `count` elements and "
@@ -76,14 +77,14 @@ barrier, never before; between blocks only atomics are ordered.
 What a warp does together (`shuffle`, `shared.load_matrix`, `mma`), all its threads must come to. For
 `shared.load_matrix` thread 8 * m + i of a warp gives the index of row i of matrix m, 8 elements at a multiple of 8,
 and is the one that reads it; for the layouts see `tilelang.tiling.mma`. With `trans` each thread gets its elements of
-the transposed matrices. `mma` adds in f32.
+the transposed matrices. `mma` adds in f32, for `i8` in i32, which wraps.
 """
 
-MMA_KINDS = {"f16": (4, 2), "bf16": (4, 2), "f16_k8": (2, 1), "tf32": (4, 2)}
+MMA_KINDS = {"f16": (4, 2), "bf16": (4, 2), "f16_k8": (2, 1), "tf32": (4, 2), "i8": (4, 2)}
 """`kind` of `mma` -> registers of A's and B's fragment: 16 x 16 by 16 x 8 halves, or `_k8`, 16 x 8 by 8 x 8; `tf32`,
-16 x 8 by 8 x 8 words (`tilelang.tiling.mma_words`)."""
+16 x 8 by 8 x 8 words, and `i8`, four integers to a word, added in i32 (`tilelang.tiling.mma_words`)."""
 
-MMA_DEPTHS = {"f16": 16, "bf16": 16, "f16_k8": 8, "tf32": 8}
+MMA_DEPTHS = {"f16": 16, "bf16": 16, "f16_k8": 8, "tf32": 8, "i8": 32}
 """How far along k each multiplies."""
 
 MOST_PENDING = 3

@@ -89,7 +89,8 @@ def load_matrix(op: Op) -> tuple[Type, ...]:
 def mma(op: Op) -> tuple[Type, ...]:
     kind = op.attrs.get("kind")
     require(kind in MMA_KINDS, f"{{kind}} must be one of {', '.join(MMA_KINDS)}")
-    for place, dtype, registers in zip((0, 2, 4), (F32, U32, U32), (4, *MMA_KINDS[str(kind)]), strict=True):
+    number = I32 if kind == "i8" else F32
+    for place, dtype, registers in zip((0, 2, 4), (number, U32, U32), (4, *MMA_KINDS[str(kind)]), strict=True):
         fragment(op, place, dtype, registers)
     return ()
 
@@ -105,6 +106,12 @@ def pack(op: Op) -> tuple[Type, ...]:
 
 def round_tf32(op: Op) -> tuple[Type, ...]:
     expect(op.operands[0], TileType(F32), "the operand")
+    return (TileType(U32),)
+
+
+def pack_bytes(op: Op) -> tuple[Type, ...]:
+    for value in op.operands:
+        expect(value, TileType(DTYPES["i8"]), "an operand")
     return (TileType(U32),)
 
 
@@ -223,7 +230,8 @@ THREAD_RULES: dict[str, Rule] = {
     "thread_id": thread_id, "stride": stride, "local": declaration, "shared": declaration,
     "local.load": array_load, "shared.load": array_load, "local.store": array_store, "shared.store": array_store,
     "shared.copy_async": copy_async, "async.commit": barrier, "async.wait": async_wait, "is_aligned": is_aligned,
-    "shared.load_matrix": load_matrix, "mma": mma, "pack": pack, "round_tf32": round_tf32, "shuffle": shuffle,
+    "shared.load_matrix": load_matrix, "mma": mma, "pack": pack, "pack_bytes": pack_bytes,
+    "round_tf32": round_tf32, "shuffle": shuffle,
     "global.load_vector": global_vector, "global.store_vector": global_vector,
     "global.load": global_load, "global.store": global_store, "global.atomic": global_atomic,
     "barrier": barrier, "assert": report, "print": report, "for": for_loop, "const": constant,

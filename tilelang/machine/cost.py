@@ -74,6 +74,8 @@ def _cost(op: Op, constants: set[str]) -> Cost:
     if op.name == "mma":
         depth = MMA_DEPTHS[str(op.attrs["kind"])]
         return Cost(issue=1, flops=2 * 16 * 8 * depth // WARP, products=2 * 16 * 8 * depth)
+    if op.name == "pack_bytes":
+        return Cost(issue=3, integer=3)
     if op.name in ("pack", "round_tf32"):
         return Cost(issue=1, f32=1)
     if op.name in ("rand", "randn", "randint"):

@@ -76,8 +76,8 @@ def multiply(step: Step, lanes: Lanes, batch: Batch) -> None:
     a_registers, b_registers = MMA_KINDS[kind]
     acc, acc_at, a, a_at, b, b_at = step.op.operands
     rows, columns, depth = 16, 8, MMA_DEPTHS[kind]
-    elements, a_places, b_places = (_words, _a_words, _b_words) if kind == "tf32" else (
-        partial(_halves, half=numpy_dtype(BF16 if kind == "bf16" else F16)), _a_places, _b_places)
+    elements, a_places, b_places = {"tf32": (_words, _a_words, _b_words), "i8": (_bytes, _a_bytes, _b_bytes)}.get(
+        kind, (partial(_halves, half=numpy_dtype(BF16 if kind == "bf16" else F16)), _a_places, _b_places))
     left = _assemble(elements(_take(step, a, a_at, a_registers, lanes, batch)), a_places(a_registers), (rows, depth))
     right = _assemble(elements(_take(step, b, b_at, b_registers, lanes, batch)), b_places(b_registers),
                       (depth, columns))
@@ -96,6 +96,14 @@ def pack(step: Step, lanes: Lanes, batch: Batch) -> None:
     with np.errstate(all="ignore"):
         low, high = (batch.get(v).astype(half).view(np.uint16).astype(np.uint32) for v in step.op.operands)
     batch.define(step.op.result, low | high << np.uint32(16))
+
+
+def pack_bytes(step: Step, lanes: Lanes, batch: Batch) -> None:
+    """Four small integers in one register."""
+    word = np.zeros((1, 1, 1), np.uint32)
+    for number, value in enumerate(batch.all(step.op.operands)):
+        word = word | value.view(np.uint8).astype(np.uint32) << np.uint32(8 * number)
+    batch.define(step.op.result, word)
 
 
 def round_tf32(step: Step, lanes: Lanes, batch: Batch) -> None:
@@ -156,9 +164,16 @@ def _words(registers: np.ndarray) -> np.ndarray:
     return words.reshape(programs, threads // WARP, WARP, count)
 
 
+def _bytes(registers: np.ndarray) -> np.ndarray:
+    """(registers, programs, threads) of u32 -> (programs, warps, lanes, registers, 4) of i32."""
+    count, programs, threads = registers.shape
+    numbers = np.ascontiguousarray(registers.transpose(1, 2, 0)).astype("<u4").view(np.int8).astype(np.int32)
+    return numbers.reshape(programs, threads // WARP, WARP, count, 4)
+
+
 def _assemble(elements: np.ndarray, places: tuple[np.ndarray, np.ndarray], shape: tuple[int, int]) -> np.ndarray:
     """(programs, warps, ...) elements, put at their places in a matrix for each warp."""
-    matrices = np.empty((*elements.shape[:2], *shape), np.float32)
+    matrices = np.empty((*elements.shape[:2], *shape), elements.dtype)
     matrices[:, :, places[0], places[1]] = elements
     return matrices
 
@@ -187,6 +202,18 @@ def _a_words(registers: int) -> tuple[np.ndarray, np.ndarray]:
 @cache
 def _b_words(registers: int) -> tuple[np.ndarray, np.ndarray]:
     return _table(mma_words.b_word, WARP, registers)
+
+
+@cache
+def _a_bytes(registers: int) -> tuple[np.ndarray, np.ndarray]:
+    row, word = _a_words(registers)
+    return row[..., None] + np.zeros(4, int), word[..., None] * 4 + np.arange(4)
+
+
+@cache
+def _b_bytes(registers: int) -> tuple[np.ndarray, np.ndarray]:
+    word, column = _b_words(registers)
+    return word[..., None] * 4 + np.arange(4), column[..., None] + np.zeros(4, int)
 
 
 @cache
@@ -221,5 +248,6 @@ def _aligned(step: Step, index: np.ndarray, lanes: Lanes, batch: Batch) -> bool:
 
 
 WARP_OPERATIONS: dict[str, Callable[[Step, Lanes, Batch], None]] = {
-    "shared.load_matrix": load_matrix, "mma": multiply, "pack": pack, "round_tf32": round_tf32, "shuffle": shuffle,
+    "shared.load_matrix": load_matrix, "mma": multiply, "pack": pack, "pack_bytes": pack_bytes,
+    "round_tf32": round_tf32, "shuffle": shuffle,
 }

@@ -144,6 +144,22 @@ pack_bf16 = _pack("cvt.rn.bf16x2.f32 $0, $2, $1;")
 
 
 @intrinsic
+def pack_bytes(typingctx, first, second, third, fourth):
+    """The u32 of four i8, the first in the lowest bits."""
+    numbers = (first, second, third, fourth)
+    if any(number != types.int8 for number in numbers):
+        return None
+
+    def codegen(context, builder, signature, arguments):
+        word = ir.Constant(I32, 0)
+        for number, value in enumerate(arguments):
+            word = builder.or_(word, builder.shl(builder.zext(value, I32), ir.Constant(I32, 8 * number)))
+        return word
+
+    return types.uint32(*numbers), codegen
+
+
+@intrinsic
 def round_tf32(typingctx, x):
     """The bits of an f32 rounded to tf32: 10 bits of fraction, halves away from zero.
 

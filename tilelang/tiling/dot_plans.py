@@ -17,8 +17,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from tilelang.dtypes import BF16, F16, F32
+from tilelang.dtypes import BF16, DTYPES, F16, F32, I32
 from tilelang.ir.core import Kernel, Op, Value
+from tilelang.ir.thread_ops import MMA_DEPTHS
 from tilelang.tiling.fragment_plans import FragmentPlans, plan_fragments
 from tilelang.tiling.mma import DEPTH, AccumulatorLayout, Swizzle, arrange_warps
 from tilelang.tiling.mma_words import WordSwizzle
@@ -26,8 +27,13 @@ from tilelang.tiling.patch_layout import WARP, PatchLayout
 from tilelang.tiling.targets import Target
 from tilelang.tiling.uses import Uses
 
+I8 = DTYPES["i8"]
 MOST_REGISTERS = 128
 """Registers of a thread that an accumulator may take, of 255."""
+
+
+WORDS = ("tf32", "i8")
+"""Kinds of `mma` whose fragments are made word by word (`tilelang.tiling.word_cores`)."""
 
 
 DotLayout = AccumulatorLayout | PatchLayout
@@ -76,7 +82,7 @@ def plan_dots(kernel: Kernel, target: Target, threads: int) -> DotPlans:
             found.products[id(op)] = plan
             if plan.kind == "tf32":
                 found.word_swizzles.update(_word_swizzles(op, stored))
-            else:
+            elif plan.kind not in WORDS:
                 found.swizzles.update((v, Swizzle(v.shape[-1])) for v in (*stored, *op.operands[:2]))
         elif patch is not None:
             found.patches[id(op)] = patch
@@ -116,7 +122,7 @@ def _patch(op: Op, warps: int) -> PatchLayout | None:
 def _mma_plan(op: Op, target: Target, threads: int) -> MmaPlan | None:
     a, b, _ = op.operands
     kind = _kind(op, target)
-    if kind is None or len(op.result.shape) != 2 or a.shape[1] % DEPTH:
+    if kind is None or len(op.result.shape) != 2 or a.shape[1] % max(DEPTH, MMA_DEPTHS[kind]):
         return None
     shape = op.result.shape[0], op.result.shape[1]
     powers = all(_is_power_of_two(extent) for extent in (*b.shape, a.shape[1]))
@@ -132,6 +138,8 @@ def _kind(op: Op, target: Target) -> str | None:
     dtype = op.operands[0].dtype
     if op.attrs["tf32"] and target.mma and target.capability is not None and target.capability >= (8, 0):
         return "tf32"
+    if dtype == I8 and op.result.dtype == I32 and target.mma and (target.capability or (0, 0)) >= (8, 0):
+        return "i8"
     if dtype not in (F16, BF16) or op.result.dtype != F32 or not target.mma or target.capability is None:
         return None
     if target.capability >= (8, 0):

@@ -1,14 +1,15 @@
-"""Tensor-core layouts of f32 operands: `mma.m16n8k8` on tf32, whose elements are words of 32 bits.
+"""Tensor-core layouts of words of 32 bits: `mma.m16n8k8` on tf32, and `mma.m16n8k32` on i8, four of them to a word.
 
     A (row g or g + 8)      B (column g)         g = lane // 4, p = lane % 4; the accumulator is that of all `mma`s
         k = p   k = p + 4
     g     a0      a2        k = p       b0
     g+8   a1      a3        k = p + 4   b1
 
-A tf32 is an f32 with 10 bits of fraction. Lanes fetch their elements one by one: what `ldmatrix` would transpose are
-halves of words.
+A tf32 is an f32 with 10 bits of fraction. Of i8 a word has four neighbours along k. Lanes fetch their elements one by
+one: what `ldmatrix` would transpose are halves of words.
 
-Source: NVIDIA, "Parallel Thread Execution ISA", section "Matrix Fragments for mma.m16n8k8".
+Source: NVIDIA, "Parallel Thread Execution ISA", sections "Matrix Fragments for mma.m16n8k8" and
+"... for mma.m16n8k32".
 """
 
 from __future__ import annotations
@@ -18,16 +19,16 @@ from dataclasses import dataclass
 from tilelang.tiling.numbers import AnyNumber
 
 DEPTH = 8
-"""How far one instruction goes along k."""
+"""How many words one instruction goes along k."""
 
 
 def a_word(lane: AnyNumber, register: int) -> tuple[AnyNumber, AnyNumber]:
-    """The (row, k) in 16 x 8 that is in register 0 to 3 of A's fragment."""
+    """The (row, word along k) in 16 x 8 that is in register 0 to 3 of A's fragment."""
     return lane // 4 + 8 * (register % 2), lane % 4 + 4 * (register // 2)
 
 
 def b_word(lane: AnyNumber, register: int) -> tuple[AnyNumber, AnyNumber]:
-    """The (k, column) in 8 x 8 that is in register 0 or 1 of B's fragment."""
+    """The (word along k, column) in 8 x 8 that is in register 0 or 1 of B's fragment."""
     return lane % 4 + 4 * register, lane // 4
 
 
