@@ -104,6 +104,18 @@ def test_a_streaming_kernel(target):
 
 
 @pytest.mark.cuda_toolchain
+@needs_toolchain
+@pytest.mark.parametrize(("warps", "triton"), [(4, 210), (8, 133)])
+def test_the_aims_for_a_product(warps, triton):
+    """No spills, all accesses wide, and at most 1.3 times the instructions that Triton 3.9 needs for a step."""
+    (product,) = [c for c in GPU_CASES if c.kernel == "matmul" and c.warps == warps]
+    found = gpu_code.our_figures(product, TARGETS["sm_80"])
+    assert found.local == 0 and found.wide == found.accesses > 0 and found.barriers == 1
+    assert (found.tensor, found.copies) == (256 / warps, 32 / warps)
+    assert 0 < found.instructions <= 1.3 * triton
+
+
+@pytest.mark.cuda_toolchain
 @needs_triton
 def test_triton_compiles_its_kernels():
     found = gpu_code.triton_figures([(c, TARGETS["sm_80"]) for c in GPU_CASES], sys.executable)

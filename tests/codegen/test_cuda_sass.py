@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from functools import cache
 
+import numpy as np
 import pytest
 
 import tilelang
@@ -122,3 +123,22 @@ def test_a_reduction_is_five_shuffles_and_one_barrier(name, target):
     reductions = 0 if name == "vector_add" else 2
     assert (count(code, "SHFL"), count(code, "BAR")) == (5 * reductions, reductions)
     assert resources.shared == reductions * 4 * 4
+
+
+@pytest.mark.parametrize(("target", "instructions"), [("sm_75", 0), ("sm_80", 1), ("sm_90", 1)])
+def test_a_maximum_that_keeps_nan_is_one_instruction_where_there_is_one(target, instructions):
+    text = """kernel most[B = 128](x: f32[N], y: f32[N], out z: f32[N]) grid (1) {
+        z[0 +: B] = maximum(x[0 +: B], y[0 +: B]);
+    }"""
+    compiled = tilelang.compile(text)["most"].compile(*[TensorFact(F32, (128,))] * 3, target=target)
+    ptx = cuda_compile.compile_ptx(compiled.cuda, compiled.thread_ir, TARGETS[target])
+    code = cuda_compile.sass(ptx, TARGETS[target])
+    assert code.count("FMNMX.NAN") == instructions and ("FSETP" in code) == (instructions == 0)
+
+
+def test_without_negative_strides_an_address_needs_no_first_element():
+    forward = tilelang.compile(PROGRAM)["vector_add"].compile(*ARGUMENTS["vector_add"], target="sm_80").cuda
+    x = np.zeros(1024, np.float32)
+    backward = tilelang.compile(PROGRAM)["vector_add"].compile(x[::-1], x, x.copy(), target="sm_80").cuda
+    assert "x_first +" not in forward and "y_first +" not in forward
+    assert "x_first +" in backward and "y_first +" not in backward
