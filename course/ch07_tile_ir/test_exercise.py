@@ -106,7 +106,7 @@ def test_it_truncates(_float_to_integer: Learner) -> None:
 
 
 def test_it_saturates(_float_to_integer: Learner) -> None:
-    values = [127.9, 128.0, 1e30, -128.9, -129.0, -1e30, math.inf, -math.inf]
+    values = [126.0, 127.0, 127.9, 128.0, 254.0, 1e30, -127.0, -128.0, -128.9, -129.0, -1e30, math.inf, -math.inf]
     check(
         _float_to_integer, np.array(values), I8, gives=_saturated(values, I8), why="beyond the ends it stays at the end"
     )

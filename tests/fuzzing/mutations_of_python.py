@@ -21,6 +21,8 @@ OTHER_OPERATOR: dict[type, tuple[type, ...]] = {
     ast.Div: (ast.Mult,), ast.Pow: (ast.Mult,), ast.LShift: (ast.RShift,), ast.RShift: (ast.LShift,),
     ast.BitAnd: (ast.BitOr,), ast.BitOr: (ast.BitAnd,), ast.BitXor: (ast.BitOr,),
 }  # fmt: skip
+SYMMETRIC = ("max", "min", "gcd")
+"""Functions whose arguments may change places."""
 OTHER_NAME = {"min": "max", "max": "min", "any": "all", "all": "any", "ceil": "floor", "floor": "ceil"}
 
 PROSE = ("notes", "help", "label")
@@ -86,14 +88,15 @@ def _run_nodes(node: ast.AST) -> Iterator[ast.AST]:
         if name in ("annotation", "returns"):
             continue
         for child in value if isinstance(value, list) else [value]:
-            prose = isinstance(child, ast.keyword) and child.arg in PROSE
-            if isinstance(child, ast.AST) and not prose:
+            alone = isinstance(child, ast.keyword) and child.arg in (*PROSE, "strict")
+            if isinstance(child, ast.AST) and not alone:
                 yield from _run_nodes(child)
 
 
 def _without_statements(owner: ast.AST, name: str, body: list[ast.stmt]) -> Iterator[Edit]:
     for at, statement in enumerate(body):
         is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+        is_text = is_text or (isinstance(statement, ast.AnnAssign) and statement.value is None)
         if not is_text and not isinstance(statement, (ast.Import, ast.ImportFrom, ast.Pass, ast.FunctionDef)):
             instead = [] if len(body) > 1 else [ast.Pass()]
             yield lambda at=at, instead=instead: setattr(owner, name, [*body[:at], *instead, *body[at + 1 :]])
@@ -129,17 +132,18 @@ def _on_node(node: ast.AST) -> Iterator[Edit]:
 
 
 def _on_call(call: ast.Call) -> Iterator[Edit]:
-    if len(call.args) >= 2 and not any(isinstance(a, ast.Starred) for a in call.args[:2]):
+    name = call.func.id if isinstance(call.func, ast.Name) else ""
+    if len(call.args) >= 2 and name not in SYMMETRIC and not any(isinstance(a, ast.Starred) for a in call.args[:2]):
         yield lambda: setattr(call, "args", [call.args[1], call.args[0], *call.args[2:]])
-    if isinstance(call.func, ast.Name) and call.func.id in OTHER_NAME:
-        yield lambda: setattr(call.func, "id", OTHER_NAME[call.func.id])  # type: ignore[attr-defined]
-    if isinstance(call.func, ast.Name) and call.func.id == "range":
+    if name in OTHER_NAME:
+        yield lambda: setattr(call.func, "id", OTHER_NAME[name])
+    if name == "range":
         for off in (1, -1):
             yield lambda off=off: setattr(
                 call, "args", [*call.args[:-1], ast.BinOp(call.args[-1], ast.Add(), ast.Constant(off))]
             )
     for at, keyword in enumerate(call.keywords):
-        if keyword.arg in PROSE:
+        if keyword.arg in (*PROSE, "strict"):  # `strict=True` is a check of what never happens
             continue
         yield lambda at=at: setattr(call, "keywords", [*call.keywords[:at], *call.keywords[at + 1 :]])
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fuzzing.mutations import changed_bytes
 from tests.syntax.helpers import MATMUL, SOFTMAX
 from tilelang.diagnostics import Sink, Source
 from tilelang.syntax.format import format_source
@@ -19,75 +20,13 @@ PROGRAMS = [SOFTMAX.encode(), MATMUL.encode()] + [
     if p.stat().st_size < 700
 ]
 
-FRAGMENTS = [
-    b"{",
-    b"}",
-    b"(",
-    b")",
-    b"[",
-    b"]",
-    b";",
-    b",",
-    b":",
-    b"else ",
-    b"where ",
-    b"if ",
-    b"kernel ",
-    b"\nkernel ",
-    b"fn ",
-    b"grid ",
-    b"let ",
-    b"=",
-    b"+:",
-    b'"',
-    b"'",
-    b"#",
-    b"\n",
-    b"\r",
-    b"\0",
-    b"\xff",
-    b"\xef\xbb\xbf",
-    "≠".encode(),
-    "𝒳".encode(),
-    b"not ",
-    b"-",
-    b"as ",
-    b"0x",
-    b"1.",
-    b".5",
-    b"//",
-    b"return",
-    b"None",
-    b"out ",
-    b"&&",
-    b"!",
-]
-
-
-def mutated(program: bytes, rng: random.Random) -> bytes:
-    data = bytearray(program)
-    for _ in range(rng.choice([1, 1, 1, 2, 3, 8, 30])):
-        at = rng.randrange(len(data) + 1)
-        match rng.randrange(4):
-            case 0:
-                del data[at : at + rng.choice([1, 1, 2, 5, 40])]
-            case 1:
-                data[at:at] = rng.choice(FRAGMENTS)
-            case 2:
-                data[at : at + 1] = bytes([rng.randrange(256)])
-            case 3:
-                start = rng.randrange(len(data) + 1)
-                data[at:at] = data[start : start + rng.choice([3, 20, 100])]
-    return bytes(data)
-
-
 @pytest.mark.parametrize("seed", range(8))
 def test_mutated_programs(seed: int) -> None:
     rng = random.Random(seed)
     clean = 0
     for _ in range(300):
         sink = Sink()
-        source = read_source(mutated(rng.choice(PROGRAMS), rng), "fuzz", sink)
+        source = read_source(changed_bytes(rng.choice(PROGRAMS), rng), "fuzz", sink)
         module = parse(source, sink)
         for found in sink.diagnostics:
             assert found.span is not None
