@@ -128,6 +128,12 @@ def test_signs_are_no_operators(_split_at_operators: Learner) -> None:
     check(pieces, "abc", gives=["abc"], why="no operator: one piece")
 
 
+def test_the_else_of_an_if_is_no_operator(_split_at_operators: Learner) -> None:
+    pieces = _split_at_operators.via("pieces")
+    check(pieces, "if c { } else { }", gives=["if c {} else {}"], why="`else` after a `}` belongs to an `if`")
+    check(pieces, "m } else a", gives=["m } else a"], why="`else` after a `}` belongs to an `if`")
+
+
 # --- _attach_to_read --------------------------------------------------------------------------------
 
 INDEX, M, V = ast.Name("i"), ast.Name("m"), ast.FloatLit(1.0)
