@@ -22,7 +22,10 @@ class Point:
 
 def draw_roofline(title: str, memory_rate: float, peaks: Sequence[tuple[str, float]],
                   points: Sequence[Point]) -> svg.Picture:
-    """Both axes are logarithmic. `peaks`: (name, operations a second). The points are numbered, and named beside."""
+    """Both axes are logarithmic. `peaks`: (name, operations a second).
+
+    The points are numbered, and named beside; one that would cover another stands to the right of it.
+    """
     xs = [p.intensity for p in points] + [rate / memory_rate for _, rate in peaks]
     ys = [p.rate for p in points] + [rate for _, rate in peaks]
     left, right = math.floor(math.log10(min(xs)) - 0.1), math.ceil(math.log10(max(xs)) + 0.3)
@@ -39,8 +42,10 @@ def draw_roofline(title: str, memory_rate: float, peaks: Sequence[tuple[str, flo
     for name, rate in peaks:
         parts += [svg.line(*at(rate / memory_rate, rate), *at(10.0**right, rate), svg.INK, 1.8),
                   svg.text(LEFT + WIDE - 4, at(1, rate)[1] - 5, name, size=11, anchor="end")]
+    drawn: list[tuple[float, float]] = []
     for number, point in enumerate(points):
-        x, y = at(point.intensity, point.rate)
+        x, y = _beside(at(point.intensity, point.rate), drawn)
+        drawn.append((x, y))
         fill, stroke = svg.colour(number)
         parts += [svg.rect(x - 8, y - 8, 16, 16, fill, stroke, radius=8, says=point.name),
                   svg.text(x, y + 4, str(number + 1), size=10, anchor="middle")]
@@ -50,6 +55,14 @@ def draw_roofline(title: str, memory_rate: float, peaks: Sequence[tuple[str, flo
     longest = max((len(point.name) for point in points), default=0)
     height = max(TOP + HIGH + 46, TOP + 24 * len(points) + 20)
     return svg.Picture(LEFT + WIDE + 64 + 7.2 * longest, height, tuple(parts), title)
+
+
+def _beside(place: tuple[float, float], drawn: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """The place, or the nearest to the right of it where no other point is."""
+    x, y = place
+    while any(abs(x - other) < 16 and abs(y - height) < 16 for other, height in drawn):
+        x += 17
+    return x, y
 
 
 def _grid(left: int, right: int, low: int, high: int) -> list[str]:

@@ -331,6 +331,13 @@ def test_points_lie_below_the_roof() -> None:
     assert {"memory", "arithmetic", "f32"} <= set(words(picture).split("\n"))
 
 
+def test_points_do_not_cover_one_another() -> None:
+    picture = draw_roofline("title", 1e12, [("f32", 2e13)], [Point(name, 8.0, 1e12) for name in "abc"])
+    circles = [e for e in parsed(picture).iter(SVG + "rect") if e.attrib["rx"] == "8"][::2]
+    lefts = [float(e.attrib["x"]) for e in circles]
+    assert all(right - left >= 16 for left, right in pairwise(lefts)) and inside(picture)
+
+
 def test_a_tuning_result_is_text_in_a_notebook_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
     trials = (Trial(0, {"BM": 32}, 2e-3, 7), Trial(1, {"BM": 64}, 1e-3, 7))
