@@ -7,7 +7,8 @@
       ...                                            v = x[x_first + ...]
 
 Lines of the `.tile` file stand as comments above what they became. Nothing of the file becomes code but its names,
-mangled. The same text runs on a GPU and in numba's simulator: only the `device_math` it imports differs.
+mangled. For target `simulator` the text runs in numba's simulator, with a `device_math` of its own; for a GPU it may
+also say how shared arrays are aligned, which the simulator does not read.
 """
 
 from __future__ import annotations
