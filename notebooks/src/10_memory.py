@@ -37,8 +37,10 @@ from tilelang.machine.traffic import wavefronts
 from tilelang.memory.axis import AxisAnalysis
 from tilelang.memory.barriers import place_barriers
 from tilelang.memory.shared import live_ranges
+from tilelang.tiling.bank_plans import plan_banks
 from tilelang.tiling.mma import Swizzle
 from tilelang.tiling.targets import TARGETS
+from tilelang.tiling.vectors import choose_vectors
 
 # %load_ext tilelang.notebook
 a100 = GPUS["a100"]
@@ -338,17 +340,45 @@ for name, report in (("swizzled", swizzled_report), ("not swizzled", plain_repor
           f"{report.total.conflicts:,.0f} of them for conflicts; {report.resources.shared:,} bytes")
 
 # %% [markdown]
-# The same memory, the same number of accesses, only the order in a row is different. Does the compiler do this everywhere? Ask the model about
-# the transpose from above:
+# The same memory, the same number of accesses, only the order in a row is different.
+#
+# ### Tiles that are turned
+#
+# Operands of products are not the only tiles that are written in one order and read in another. The transpose from above is written
+# by rows and read by columns. For such tiles the compiler does not have one swizzle: it finds one
+# ([`bank_plans.py`](../tilelang/tiling/bank_plans.py)). It knows which elements the lanes of a warp write in one access, and which they read.
+# A bit of the lane's number is a bit of the element's number, in both; so it takes the bits that number the rows, one by one, and *folds* each
+# into one of the bits that number the banks, such that both accesses spread. For our floats it chose:
 
 # %%
-report = profiled(by_tiles, picture)
-print(f"{report.total.shared:,.0f} accesses to shared memory take {report.total.wavefronts:,.0f} passes, "
-      f"{report.total.conflicts:,.0f} of them for conflicts; limited by {report.roofline.limiter.name}")
+def planned(kernel, *arrays):
+    """The tiles that do not lie in shared memory row by row, and how they lie."""
+    tile = with_facts(kernel.compile(*arrays, target="sm_80"))
+    return plan_banks(tile, 128, choose_vectors(tile, TARGETS["sm_80"], 128).widths)
+
+
+((tile, layout),) = planned(by_tiles, picture).items()
+print(f"%{tile.name}: {layout}")
+banks_of(lambda r, c: layout.position(32 * r + c), "the first 8 x 8 elements: their banks")
 
 # %% [markdown]
-# If you see conflicts there, you have found work for yourself: a swizzle for tiles that are written along rows and read along columns. How much
-# it would bring, the *limiter* tells. While a kernel waits for HBM, nobody notices a conflict; once shared memory is the limit, each one counts.
+# Every pair says: this bit of the element's number is exclusive-ored into that one. Where extents are no powers of two, bits of lanes are not bits
+# of elements, and the compiler pads instead. Does it help? The decision is one function, so we can replace it by one that decides nothing:
+
+# %%
+def fresh_by_tiles():
+    return tilelang.compile(by_tiles.front.source.text)["by_tiles"]
+
+
+folded_report = profiled(fresh_by_tiles(), picture)
+with patch("tilelang.tiling.lower.plan_banks", lambda *arguments, **options: {}):
+    rows_report = profiled(fresh_by_tiles(), picture)
+for name, report in (("folded", folded_report), ("row by row", rows_report)):
+    print(f"{name:<11} {report.total.shared:,.0f} accesses to shared memory take {report.total.wavefronts:,.0f} passes, "
+          f"{report.total.conflicts:,.0f} of them for conflicts; limited by {report.roofline.limiter.name}")
+
+# %% [markdown]
+# How much that brings, the *limiter* tells. While a kernel waits for HBM, nobody notices a conflict; once shared memory is the limit, each one counts.
 #
 # ## Barriers: who must wait for whom
 #
@@ -811,7 +841,7 @@ print("conflicts:", report.total.conflicts)
 #
 # **Where this differs from the real thing.** The model counts; it does not time. Its seconds are lower bounds that assume perfect overlap, and it has no L1 cache, no latency
 # and no order of warps. Triton's axis analysis is richer: it tracks several axes and constant values, and learns alignment by specialising on arguments divisible by 16, as we do. Triton
-# derives swizzles from layouts instead of having one family. Its pipeliner handles loops with more in them than loads and one product. On Hopper the copies are made by a unit
+# derives all its swizzles from layouts, those for products too. Its pipeliner handles loops with more in them than loads and one product. On Hopper the copies are made by a unit
 # of its own (TMA), which moves whole tiles and swizzles on the way, and barriers become objects in shared memory that count arriving bytes.
 #
 # ## Further reading

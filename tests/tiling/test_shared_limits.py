@@ -55,11 +55,11 @@ def test_products_with_as_many_stages_as_asked_for(stages):
 def test_the_limit_is_the_targets(target, extent):
     """A tile of f32 with this extent fits, one with a third more does not: 48, 64, 99, 163 and 227 KiB."""
     made = compile_turn(extent, target)
-    assert place_arrays(made.thread_ir)[1] == 4 * extent * extent
+    limit = {"simulator": 48, "sm_75": 64, "sm_80": 163, "sm_86": 99, "sm_89": 99, "sm_90": 227}[target] * 1024
+    assert 4 * extent * extent <= place_arrays(made.thread_ir)[1] <= limit  # padded, where there is room
     with pytest.raises(CompileError) as failed:
         compile_turn(extent * 4 // 3, target)
     (diagnostic,) = failed.value.diagnostics
-    limit = {"simulator": 48, "sm_75": 64, "sm_80": 163, "sm_86": 99, "sm_89": 99, "sm_90": 227}[target] * 1024
     assert diagnostic.code == "E0620" and f"{target} has {limit:,}" in str(failed.value)
 
 

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 
 from tilelang.diagnostics import InternalError
 from tilelang.dtypes import I32
 from tilelang.ir.core import Op, Value
 from tilelang.ir.tile_ops import TILE_OPS
 from tilelang.semantics.types import TileType
+from tilelang.tiling.bank_layout import BankLayout, Folded
 from tilelang.tiling.fragment_plans import Layout
 from tilelang.tiling.homes import Homes
 from tilelang.tiling.mma import AccumulatorLayout
-from tilelang.tiling.numbers import Number
+from tilelang.tiling.numbers import Number, Parts
 from tilelang.tiling.row_layout import RowLayout, row_register
 from tilelang.tiling.writer import ThreadWriter
 
@@ -86,22 +88,63 @@ class Elements:
             at, owner = self.place_in_shared(value, place)
             return self.write.read(self.homes.shared[value], at, hint=value.name, owner=owner)
         if value in self.homes.recipes:
-            return self.at_coordinates(value, self.coordinates(place, value.shape), place.memo)
+            return self._fetch_turned(value, place) or self.at_coordinates(
+                value, self.coordinates(place, value.shape), place.memo)
         raise InternalError("lowering", f"{value} has no home")
+
+    def _fetch_turned(self, value: Value, place: Place) -> Value | None:
+        """The element of a `permute` of a tile whose shared copy is folded; None for other values."""
+        op, parts = self.homes.recipes[value], self._parts(value, place)
+        source, axes = op.operands[0] if op.operands else value, op.attrs.get("axes")
+        layout = self.homes.banks.get(source)
+        if not isinstance(layout, Folded) or not isinstance(axes, tuple) or source not in self.homes.shared \
+                or parts is None:
+            return None
+        found: dict[object, Parts] = {}
+        for axis, extent in zip(reversed(axes), reversed(value.shape), strict=True):
+            found[axis], parts = parts % extent, parts // extent
+        at = reduce(lambda total, axis: total * source.shape[axis] ^ found[axis], range(1, len(found)), found[0])
+        return self.write.read(self.homes.shared[source], layout.position(at).value, hint=source.name)
+
+    def _folded(self, value: Value, place: Place, layout: BankLayout | None) -> Value | None:
+        """Where the element at `place` is in a copy that is folded, from the parts of its number."""
+        parts = self._parts(value, place)
+        return layout.position(parts).value if isinstance(layout, Folded) and parts is not None else None
+
+    def _parts(self, value: Value, place: Place) -> Parts | None:
+        """The number of the element at a place of the linear layout, in parts if threads number some of its bits."""
+        width, threads, index = self.write.width(size_of(value)), self.write.threads, self.write.index
+        if threads & (threads - 1) or place.layout is not None:
+            return None
+        register = Number(index, place.register)
+        return Parts(Number(index, self.write.thread()) * width,
+                     (register // width * (threads * width)) + register % width)
 
     def place_in_shared(self, value: Value, place: Place) -> tuple[Value, str]:
         """The index of the element at `place` in the shared copy of `value`, and the access's `owner`."""
         swizzle = self.homes.swizzles.get(value) or self.homes.word_swizzles.get(value)
         if swizzle is None:
-            return place.number, self.write.owner(value.type.size)  # type: ignore[union-attr]
+            owner, layout = self.write.owner(size_of(value)), self.homes.banks.get(value)
+            at = self._folded(value, place, layout) or self.turned(value, place.number)
+            return at, owner if layout is None else f"{owner}, {layout}"
         return self._shared_index(value, self.coordinates(place, value.shape)), f"element, {swizzle}"
 
     def _shared_index(self, value: Value, coordinates: tuple[Value, ...]) -> Value:
         swizzle = self.homes.swizzles.get(value) or self.homes.word_swizzles.get(value)
         if swizzle is None:
-            return self.write.index.linearize(coordinates, value.shape)
+            return self.turned(value, self.write.index.linearize(coordinates, value.shape))
         row, column = (Number(self.write.index, at) for at in coordinates)
         return swizzle.position(row, column).value
+
+    def turned(self, value: Value, number: Value) -> Value:
+        """Where element `number` of a tile is in its shared copy, if that is not swizzled for a dot."""
+        layout = self.homes.banks.get(value)
+        return number if layout is None else layout.position(Number(self.write.index, number)).value
+
+    def shared_copy(self, value: Value) -> Value:
+        """A new shared array with room for a copy of a tile."""
+        layout, size = self.homes.banks.get(value), size_of(value)
+        return self.write.shared(value.name, value.dtype, size if layout is None else layout.room(size))
 
     def at_coordinates(self, value: Value, coordinates: Sequence[Value], memo: Memo) -> Value:
         """The element of `value` at any coordinates. The value is a scalar, a recipe, or has a shared copy."""
@@ -146,3 +189,8 @@ class Elements:
     def compute(self, op: Op, operands: Sequence[Value]) -> Value:
         """An elementwise op on scalars."""
         return self.write.emit.op(op.name, *operands, type=TileType(op.result.dtype), hint=op.result.name)
+
+
+def size_of(value: Value) -> int:
+    """The number of elements of a tile."""
+    return value.type.size  # type: ignore[union-attr]

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 
 from tilelang.ir.access import access
 from tilelang.ir.core import Op, Value
-from tilelang.tiling.elements import Elements, Place
+from tilelang.tiling.elements import Elements, Place, size_of
 from tilelang.tiling.fragment_plans import Layout
 from tilelang.tiling.homes import Homes
 from tilelang.tiling.numbers import Number
@@ -142,7 +142,7 @@ class Fusion:
                 whole = [op for op in users if reads_other_elements(op, value)] if isinstance(group.size, int) else []
                 with self.write.emit.at(member.span):
                     registers = self.new_registers(value, group.size) if len(whole) < len(users) else None
-                    shared = self.write.shared(value.name, value.dtype, size_of(value)) if whole else None
+                    shared = self.elements.shared_copy(value) if whole else None
                 if users:
                     kept[value] = registers, shared
         return kept
@@ -175,7 +175,7 @@ class Fusion:
         """The shared array that holds a copy of `value`; makes one if there is none."""
         self.settle(value)
         if value not in self.homes.shared:
-            array = self.write.shared(value.name, value.dtype, size_of(value))
+            array = self.elements.shared_copy(value)
             self.copy(value, lambda place, element: self._put_in_shared(array, value, place, element))
             self.homes.shared[value] = array
         return self.homes.shared[value]
@@ -183,11 +183,6 @@ class Fusion:
     def copy(self, value: Value, put: Callable[[Place, Value], None], *, user: Op | None = None) -> None:
         """put(place, element) for each element of a value that this thread holds."""
         self.loop(size_of(value), lambda place: put(place, self.elements.at_place(value, place)), user=user)
-
-
-def size_of(value: Value) -> int:
-    """The number of elements of a tile."""
-    return value.type.size  # type: ignore[union-attr]
 
 
 def reads_other_elements(user: Op, value: Value) -> bool:

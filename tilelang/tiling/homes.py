@@ -4,19 +4,20 @@ A scalar lives in every thread, the same everywhere. A tile has one or more of f
 
 * registers: a local array in the linear layout, element `e` in register `e // threads` of thread `e % threads`;
 * fragments: a local array too, in the layout of a dot's accumulator;
-* shared: an array in shared memory, in row-major order (swizzled for tensor cores), a copy that any thread may read;
+* shared: an array in shared memory, in row-major order or one that suits its banks, a copy that any thread may read;
 * recipe: nowhere. It can be computed from an element's coordinates (`const`, `iota`, index arithmetic) or read out
   of another tile's shared copy (`broadcast`, `permute`), and is, wherever it is used.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from tilelang.ir.core import Op, Value
 from tilelang.ir.tile_ops import TILE_OPS
+from tilelang.tiling.bank_layout import BankLayout
 from tilelang.tiling.fragment_plans import FragmentPlans
 from tilelang.tiling.mma import Swizzle
 from tilelang.tiling.mma_words import WordSwizzle
@@ -50,7 +51,9 @@ class Homes:
     """Which tiles are to be in fragments (`tilelang.tiling.fragments`)."""
     swizzles: dict[Value, Swizzle] = field(default_factory=dict)
     word_swizzles: dict[Value, WordSwizzle] = field(default_factory=dict)
-    """Tiles whose shared copy is not in row-major order."""
+    """Operands of dots whose shared copy is not in row-major order."""
+    banks: Mapping[Value, BankLayout] = field(default_factory=dict)
+    """Other tiles of which that is true (`tilelang.tiling.bank_plans`)."""
 
     @contextmanager
     def scope(self) -> Iterator[None]:

@@ -9,14 +9,15 @@ Three ideas, each in its own file: *homes* (where a tile lives: registers, share
 computed again), *fusion* (ops on tiles of one size share a loop over registers), and exchanges through shared memory
 (`reductions`, `dots`, and reading other threads' elements). A dot runs on tensor cores, by patches of registers, or
 element by element (`dot_plans`), and a loop around it may fetch its operands ahead of time (`pipeline_plans`). Where
-facts about the launch allow it, loads and stores are `wide` and threads hold runs of neighbours (`vectors`). A
+facts about the launch allow it, loads and stores are `wide` and threads hold runs of neighbours (`vectors`). Tiles
+that are written by rows and read by columns lie in shared memory in an order that suits both (`bank_plans`). A
 tile-level value that is a scalar is held by every thread and is the same in all of them. Barriers come last, from
 `tilelang.memory`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 
@@ -31,6 +32,8 @@ from tilelang.semantics.types import TileType
 from tilelang.syntax.limits import deep_trees
 from tilelang.tiling.accesses import Accesses
 from tilelang.tiling.accumulators import Accumulators
+from tilelang.tiling.bank_layout import BankLayout, Padded
+from tilelang.tiling.bank_plans import plan_banks
 from tilelang.tiling.cleanup import drop_unused
 from tilelang.tiling.control import Control
 from tilelang.tiling.dot_plans import DotPlans, plan_dots
@@ -48,7 +51,7 @@ from tilelang.tiling.scans import Scans
 from tilelang.tiling.targets import Target
 from tilelang.tiling.tensor_cores import TensorCores
 from tilelang.tiling.uses import Uses
-from tilelang.tiling.vectors import choose_vectors
+from tilelang.tiling.vectors import Vectors, choose_vectors
 from tilelang.tiling.wide import WideAccesses
 from tilelang.tiling.word_cores import WordCores
 from tilelang.tiling.writer import ThreadWriter
@@ -83,20 +86,28 @@ def _fitting(kernel: Kernel, target: Target, threads: int) -> Kernel:
 
 
 def _lowered(kernel: Kernel, target: Target, threads: int, plans: DotPlans, pipelines: dict[int, Pipeline]) -> Kernel:
-    written = _Lowering(kernel, target, threads, plans, pipelines).kernel()
+    """The thread kernel without barriers; without padding too, if it is too large with it."""
+    vectors = choose_vectors(kernel, target, threads, plans.products)
     attrs = {**kernel.attrs, "threads": threads, "target": target.name}
-    return share_memory(drop_unused(replace(written, level="thread", attrs=attrs)))
+    for padding in (True, False):
+        banks = plan_banks(kernel, threads, vectors.widths, padding=padding)
+        written = _Lowering(kernel, target, threads, plans, pipelines, vectors, banks).kernel()
+        lowered = share_memory(drop_unused(replace(written, level="thread", attrs=attrs)))
+        if fits(lowered, target) or not any(isinstance(layout, Padded) for layout in banks.values()):
+            break
+    return lowered
 
 
 class _Lowering:
     """Goes through the tile kernel op by op."""
 
-    def __init__(self, kernel: Kernel, target: Target, threads: int, plans: DotPlans, pipelines: dict[int, Pipeline]):
+    def __init__(self, kernel: Kernel, target: Target, threads: int, plans: DotPlans, pipelines: dict[int, Pipeline],
+                 vectors: Vectors, banks: Mapping[Value, BankLayout]):
         self.source = kernel
         self.write = ThreadWriter(kernel, threads)
-        vectors = choose_vectors(kernel, target, threads, plans.products)
         self.write.widths = vectors.widths
-        self.homes = Homes(swizzles=plans.swizzles, word_swizzles=plans.word_swizzles, plans=plans.fragments)
+        self.homes = Homes(swizzles=plans.swizzles, word_swizzles=plans.word_swizzles, plans=plans.fragments,
+                           banks=banks)
         self.elements = Elements(self.write, self.homes)
         uses = Uses(kernel)
         self.fusion = Fusion(self.write, self.homes, self.elements, uses, self._member)
@@ -219,13 +230,13 @@ class _Lowering:
         """Each operand is written to its part of one shared array. The parts do not meet: they share an owner."""
         axis = int(op.attrs["axis"])  # type: ignore[arg-type]
         self.fusion.flush()
-        array = self.write.shared(op.result.name, op.result.dtype, size_of(op.result))
+        array = self.elements.shared_copy(op.result)
         index, before = self.write.index, 0
         for operand in op.operands:
             def put(place: Place, element: Value, operand: Value = operand, before: int = before) -> None:
                 coordinates = list(self.elements.coordinates(place, operand.shape))
                 coordinates[axis] = index.add(coordinates[axis], index.number(before))
-                at = index.linearize(coordinates, op.result.shape)
+                at = self.elements.turned(op.result, index.linearize(coordinates, op.result.shape))
                 self.write.write(array, at, element, owner=f"cat {op.result.name}")
 
             self.fusion.copy(operand, put)

@@ -47,5 +47,39 @@ class Number:
         return Number(self.index, self.index.exclusive_or(self.value, self._value(other)))
 
 
+@dataclass(frozen=True)
+class Parts:
+    """A number in two parts without a common bit: `fixed` for all registers of a thread, `moving` with the register.
+
+        element = t * 4 + r // 4 * 512 + r % 4          ->          position = position(t * 4) ^ position of the rest
+
+    What only moves bits of a number about, and takes the exclusive or of some, does so with its parts one by one. The
+    first is the same in all turns of a loop over registers, and the second a constant, once the loop is unrolled. So
+    all divisors and factors are powers of two.
+    """
+
+    fixed: Number
+    moving: Number
+
+    @property
+    def value(self) -> Value:
+        """The whole number."""
+        return (self.fixed ^ self.moving).value
+
+    def __mul__(self, factor: int) -> Parts:
+        return Parts(self.fixed * factor, self.moving * factor)
+
+    def __floordiv__(self, divisor: int) -> Parts:
+        return Parts(self.fixed // divisor, self.moving // divisor)
+
+    def __mod__(self, divisor: int) -> Parts:
+        return Parts(self.fixed % divisor, self.moving % divisor)
+
+    def __xor__(self, other: Parts) -> Parts:
+        return Parts(self.fixed ^ other.fixed, self.moving ^ other.moving)
+
+
 AnyNumber = TypeVar("AnyNumber", int, Number)
 """Formulas on it work on ints and on `Number`s."""
+Bits = TypeVar("Bits", int, Number, Parts)
+"""Formulas on it move bits about."""
