@@ -45,6 +45,13 @@ def _ids(program: int, grid: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(ids)
 
 
+# tilelang/runtime/tuning/race.py
+def winner(seconds: Mapping[int, float]) -> int:
+    """The fastest; of those that are as fast as can be told, the one with the lowest number."""
+    fastest = min(seconds.values())
+    return min(number for number, time in seconds.items() if time <= CLOSE * fastest)
+
+
 # tilelang/runtime/cache.py
 def key_of(*parts: str) -> str:
     """A name for what these parts decide together."""
@@ -87,13 +94,6 @@ def _converted(value: object) -> Number:
     is_array = isinstance(value, np.ndarray)
     help = "for an array, give the parameter axes: `{x}: f32[N]`" if is_array else "pass a number, such as `{x}=1`"
     raise Refused("E0517", describe(value), "a number is needed", help)
-
-
-# tilelang/runtime/tuning/race.py
-def winner(seconds: Mapping[int, float]) -> int:
-    """The fastest; of those that are as fast as can be told, the one with the lowest number."""
-    fastest = min(seconds.values())
-    return min(number for number, time in seconds.items() if time <= CLOSE * fastest)
 
 
 # tilelang/runtime/tuning/space.py

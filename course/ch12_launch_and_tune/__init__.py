@@ -50,6 +50,23 @@ EXERCISES = (
         ),
     ),
     Exercise(
+        "tilelang.runtime.tuning.race:winner",
+        "warm-up",
+        task=(
+            "Tuning has measured the configurations of a kernel: seconds by number, 0 being the default. "
+            "Times within a factor of `CLOSE` of the fastest cannot be told from it; of these take the "
+            "lowest number, so that the default stays unless another is really faster."
+        ),
+        example="""
+        >>> winner({0: 1.5, 1: 1.01, 2: 1.0})
+        1
+        """,
+        hints=(
+            "First find the fastest time, then look for all that are close to it.",
+            "Close means `time <= CLOSE * fastest`.",
+        ),
+    ),
+    Exercise(
         "tilelang.runtime.cache:key_of",
         "core",
         task=(
@@ -127,23 +144,6 @@ EXERCISES = (
             "Ask for bool before int: `True` is an int in Python.",
             "`np.bool_`, `np.integer` and `np.floating` are NumPy's kinds; `int(value)` and `float(value)` "
             "convert.",
-        ),
-    ),
-    Exercise(
-        "tilelang.runtime.tuning.race:winner",
-        "warm-up",
-        task=(
-            "Tuning has measured the configurations of a kernel: seconds by number, 0 being the default. "
-            "Times within a factor of `CLOSE` of the fastest cannot be told from it; of these take the "
-            "lowest number, so that the default stays unless another is really faster."
-        ),
-        example="""
-        >>> winner({0: 1.5, 1: 1.01, 2: 1.0})
-        1
-        """,
-        hints=(
-            "First find the fastest time, then look for all that are close to it.",
-            "Close means `time <= CLOSE * fastest`.",
         ),
     ),
     Exercise(

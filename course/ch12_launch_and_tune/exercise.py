@@ -61,6 +61,20 @@ def _ids(program: int, grid: tuple[int, ...]) -> tuple[int, ...]:
     raise NotImplementedError
 
 
+# --- warm-up: winner ----------------------------------------------------------------------------------------
+def winner(seconds: Mapping[int, float]) -> int:
+    """The fastest; of those that are as fast as can be told, the one with the lowest number.
+
+    Tuning has measured the configurations of a kernel: seconds by number, 0 being the default. Times within
+    a factor of `CLOSE` of the fastest cannot be told from it; of these take the lowest number, so that the
+    default stays unless another is really faster.
+
+    >>> winner({0: 1.5, 1: 1.01, 2: 1.0})
+    1
+    """
+    raise NotImplementedError
+
+
 # --- core: key_of -------------------------------------------------------------------------------------------
 def key_of(*parts: str) -> str:
     """A name for what these parts decide together.
@@ -119,20 +133,6 @@ def _converted(value: object) -> Number:
 
     >>> _converted(np.float32(1.5)), _converted(np.array(3)), _converted(True)
     (1.5, 3, True)
-    """
-    raise NotImplementedError
-
-
-# --- warm-up: winner ----------------------------------------------------------------------------------------
-def winner(seconds: Mapping[int, float]) -> int:
-    """The fastest; of those that are as fast as can be told, the one with the lowest number.
-
-    Tuning has measured the configurations of a kernel: seconds by number, 0 being the default. Times within
-    a factor of `CLOSE` of the fastest cannot be told from it; of these take the lowest number, so that the
-    default stays unless another is really faster.
-
-    >>> winner({0: 1.5, 1: 1.01, 2: 1.0})
-    1
     """
     raise NotImplementedError
 

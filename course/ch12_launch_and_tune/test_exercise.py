@@ -286,6 +286,8 @@ def test_one_lucky_run_does_not_lead(still_in: Learner) -> None:
     check(still_in, samples, 1.1, gives=[0, 1], why="the leader is 1: its median is 4, that of 0 is 5")
     samples = {3: [2.0, 2.0, 90.0], 1: [2.3, 2.3, 2.3]}
     check(still_in, samples, 1.2, gives=[3, 1], why="a median does not mind one long run, and the order is kept")
+    samples = {0: [1.0, 3.0], 1: [2.4, 2.4, 2.4]}
+    check(still_in, samples, 1.1, gives=[0], why="the median of two runs is half way between them: 0 leads with 2")
 
 
 def test_made_up_races(still_in: Learner) -> None:
