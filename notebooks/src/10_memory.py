@@ -205,8 +205,9 @@ for name, array in cases.items():
 #   is on the GPU already would be refused.
 # - *4094* is refused, for the last group of four would reach over the edge. One number more or less in an array decides
 #   about the code. That is why people round their sizes up.
-# - *Every second* has one access that may be wide and one that may not. Both use the same layout, four neighbours to a lane. The store gains,
-#   the load loses: its lanes are now four times as far apart, and ask for more sectors. To choose a layout for several accesses is a trade.
+# - *Every second* has one access that may be wide and one that may not; so has *backwards*. Both would use the same layout, four neighbours to
+#   a lane. The store would gain, but the load would lose: its lanes would be four times as far apart, and ask for more sectors. To choose a layout
+#   for several accesses is a trade. Here as many lose as gain, and [`vectors.py`](../tilelang/tiling/vectors.py) leaves both as they are.
 #
 # The analysis refuses rather than guesses: without facts it knows nothing, and then everything is done one by one.
 

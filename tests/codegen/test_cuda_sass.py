@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import cache
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from tests.codegen.test_cuda_ptx import pytestmark  # noqa: F401  (skips without
 from tilelang.dtypes import DTYPES, F32
 from tilelang.runtime import cuda_compile, sass
 from tilelang.semantics.binding import ScalarFact, TensorFact
+from tilelang.tiling import lower
 from tilelang.tiling.targets import TARGETS
 
 PROGRAM = """
@@ -142,3 +144,34 @@ def test_without_negative_strides_an_address_needs_no_first_element():
     backward = tilelang.compile(PROGRAM)["vector_add"].compile(x[::-1], x, x.copy(), target="sm_80").cuda
     assert "x_first +" not in forward and "y_first +" not in forward
     assert "x_first +" in backward and "y_first +" not in backward
+
+
+TURN = """
+kernel turn[T: {f16, f32}, B: {32, 64}](x: T[M, N], out y: T[N, M]) grid (cdiv(M, B), cdiv(N, B)) {
+    let rows = program_id(0) * B +: B;
+    let cols = program_id(1) * B +: B;
+    y[cols, rows] = transpose(x[rows, cols]);
+}
+"""
+
+
+def turned(dtype: str, size: int, target: str) -> tuple[Counter[str], cuda_compile.Resources]:
+    fact = TensorFact(DTYPES[dtype], (256, 256))
+    compiled = tilelang.compile(TURN)["turn"].compile(fact, fact, B=size, target=target)
+    ptx = cuda_compile.compile_ptx(compiled.cuda, compiled.thread_ir, TARGETS[target])
+    code = sass.read(cuda_compile.sass(ptx, TARGETS[target])).instructions
+    return Counter(i.name for i in code), cuda_compile.ptxas_report(ptx, TARGETS[target])
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90"])
+@pytest.mark.parametrize(("dtype", "size"), [("f16", 32)])
+def test_a_transpose_is_wide_and_its_folds_cost_next_to_nothing(dtype, size, target):
+    """Each place in shared memory is one exclusive or of what a thread and what a register add to it."""
+    code, resources = turned(dtype, size, target)
+    assert resources.spills == 0 and resources.local == 0
+    each = size * size * DTYPES[dtype].bytes // 16 // 128
+    assert (count(code, "LDG.E.128"), count(code, "STG.E.128")) == (each, each)
+    assert (count(code, "LDG"), count(code, "STG")) == (each, each)
+    with patch.object(lower, "plan_banks", lambda *arguments, **options: {}):
+        plain, _ = turned(dtype, size, target)
+    assert sum(code.values()) < sum(plain.values())

@@ -98,6 +98,10 @@ class AxisAnalysis:
                 width = min(width, self.of(value).alike)
         return width if self.facts.get(f"fact.{parts.tensor.name}.aligned") == bytes_at_once else 1
 
+    def goes_along(self, op: Op) -> bool:
+        """Are the neighbours of the accessed shape at one distance in memory, whatever it is?"""
+        return any(index.shape and self._moves(op, index) and self.of(index).counts for index in access(op).indices)
+
     def _moves(self, op: Op, index: Value) -> bool:
         """Does this index change along the last axis of the accessed shape?"""
         parts = access(op)

@@ -8,6 +8,11 @@ An analysis: it reads the tile kernel and changes nothing. All tiles of one size
 need no exchange: for each size one width is chosen, as large as every access that can be wide allows. It stays 1 for
 the sizes of `dot`s (but accumulators of tensor cores) and of reductions along other axes than the last, whose threads
 are arranged in another way, and where most accesses would not gain.
+
+An access that goes along memory but cannot be wide loses by runs: its lanes are a run apart, so that one access of a
+warp touches as many times the sectors. So more accesses must gain than lose:
+
+    every second float is loaded, and stored side by side:      lanes touch 8 sectors and 4; by runs of 4, 32 and 16
 """
 
 from __future__ import annotations
@@ -48,7 +53,8 @@ def choose_vectors(kernel: Kernel, target: Target, threads: int, exchanged: Coll
             accesses.setdefault(prod(access(op).shape), []).append((op, axes.width(op, target.vector_bytes)))
     for size, ops in accesses.items():
         able = [(op, width) for op, width in ops if width > 1]
-        if len(able) * 2 < len(ops) or not able:
+        losing = [op for op, width in ops if width == 1 and axes.goes_along(op)]
+        if len(able) * 2 < len(ops) or len(able) <= len(losing):
             continue
         width = min(width for _, width in able)
         while width > 1 and (size % (threads * width) or any(limit % width for limit in limits.get(size, ()))):
