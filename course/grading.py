@@ -19,6 +19,7 @@ from course.table import Chapter, Exercise
 Test = Callable[..., None]
 
 PASSED, FAILED, NOT_STARTED = "passed", "failed", "not started"
+TOO_DEEP = "what it returned contains itself, or is nested too deep to be compared"
 
 
 @dataclass
@@ -74,6 +75,9 @@ def grade_exercise(chapter: Chapter, exercise: Exercise, file: Path, *, seconds:
             result.messages.append((title_of(test), str(wrong)))
             if until_first:
                 break
+        except RecursionError:  # while the answer was compared or shown; the learner's own comes as `Raised`
+            result.messages.append((title_of(test), TOO_DEEP))
+            break
     result.seconds = time.perf_counter() - begin
     return result
 

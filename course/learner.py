@@ -98,6 +98,7 @@ class Process:
         try:
             return wire.decode(data)
         except Exception as error:
+            self.stop()  # what it sends next may be nonsense too
             raise Stopped(f"what it returned cannot be read: {error}") from None
 
     def printed(self) -> str:
@@ -191,6 +192,10 @@ class Learner:
                 raise Unfit(f"{self.name} calls the compiler's own {self.name}: write it yourself")
             case ("no data", kind):
                 raise Wrong(f"{shown_call(self, args, keywords)}\n  returned a {kind}, which is no plain value")
+            case ("spoilt",):
+                PROCESS.stop()
+                raise Unfit(f"{shown_call(self, args, keywords)}\n  changed something in Python itself, or in the "
+                            "compiler, without which it cannot be graded")
         raise Unfit(f"the grader lost the process that runs {self.file}")
 
     def printed(self) -> str:
@@ -242,7 +247,11 @@ class Learner:
     def _load(self) -> None:
         try:
             others = tuple(e.target for e in self.siblings if e.name != self.name and not e.owner)
-            reply = PROCESS.ask(("load", str(self.file.resolve()), self.exercise.target, others), self.seconds)
+            message = ("load", str(self.file.resolve()), self.exercise.target, others)
+            reply = PROCESS.ask(message, self.seconds)
+            if reply == ("spoilt",):
+                PROCESS.stop()
+                reply = PROCESS.ask(message, self.seconds)
         except Stopped as stopped:
             raise Unfit(f"{self.file.name} cannot be loaded: {stopped}") from None
         match reply:

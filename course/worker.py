@@ -1,11 +1,11 @@
 """The process in which a learner's code runs. It loads a file, and calls a function in it when asked to.
 
-    -> ("load", path, target)                         <- ("loaded", warnings) | ("unloadable", what, line, text)
+    -> ("load", path, target, others)                 <- ("loaded",) | ("unloadable", what, line, text) | ("spoilt",)
     -> ("call", through, args, keywords)              <- ("value", value, changed) | ("raised", ...) | ...
 
 `target` is the function of the compiler that the learner's takes the place of, here, in this process: so a whole pass
 can be run with one part of it the learner's. Should the learner's code call the compiler's function after all, it
-is told so.
+is told so. A process is spoilt if the file loaded before has patched something: another must be started.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import BinaryIO
 
-from course import wire
+from course import guard, tampering, wire
 from course.swapping import ReferenceUsed, compiler_function, swapped
 
 MEMORY = 6 << 30
@@ -35,6 +35,7 @@ class Worker:
         self.stack = ExitStack()
         self.function: Callable[..., object] | None = None
         self.path = ""
+        self.state: tampering.State = {}
 
     # ------------------------------------------------------------------------------------- loading
 
@@ -43,7 +44,11 @@ class Worker:
         it gets the compiler's, so that a mistake in one function is not held against another."""
         self.stack.close()
         self.stack, self.function, self.path = ExitStack(), None, path
+        if tampering.changed(self.state):
+            return ("spoilt",)
         compiler_function(target)  # imports the compiler's part before the learner's code can be in the way
+        guard.close(target.partition(":")[0], path)
+        self.state = tampering.state()
         module = types.ModuleType("exercise")
         module.__file__ = path
         try:
@@ -96,9 +101,12 @@ class Worker:
             return self._raised(error)
         changed = not through and wire.encode((args, keywords)) != before
         try:
-            wire.decode(wire.encode(value))
+            data = wire.encode(value)
+            wire.decode(data)
         except Exception:
             return "no data", type(value).__name__
+        if len(data) > wire.LARGEST // 2:  # the reply is a little longer than the value
+            return "no data", f"{type(value).__name__} of {len(data)} bytes"
         return "value", value, changed
 
     def _raised(self, error: BaseException) -> Reply:
@@ -155,8 +163,11 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> None:
 
     worker = Worker()
     while (data := wire.receive(requests)) is not None:
-        kind, *rest = pickle.loads(data)  # from the grader, which is trusted
-        reply = worker.load(*rest) if kind == "load" else worker.call(*rest)
+        try:
+            kind, *rest = pickle.loads(data)  # from the grader, which is trusted
+            reply = worker.load(*rest) if kind == "load" else worker.call(*rest)
+        except Exception:  # no mistake in the learner's function ends here, but what it patched may
+            reply = ("spoilt",)
         with contextlib.suppress(OSError, ValueError):  # too much was printed, or the stream was closed
             sys.stdout.flush()
         wire.send(replies, wire.encode(reply))
@@ -169,6 +180,7 @@ def main() -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)  # standard error is a file that the grader reads
     _limit_resources()
+    guard.install()
     sys.modules["solutions"] = None  # type: ignore[assignment]
     serve(requests, replies)
 
