@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ from collections.abc import Sequence
 import click
 
 from tilelang.cli.faults import COMPILER_BUG, INTERRUPTED, OK, PIPE_CLOSED, USAGE, USER_ERROR, Fault
+from tilelang.cli.memory import address_space, wants_memory
 from tilelang.cli.output import CannotPrint, abandon_lost_streams, open_streams
 from tilelang.diagnostics import CompileError
 from tilelang.near import nearest
@@ -99,6 +101,11 @@ def run(argv: Sequence[str]) -> int:
     except KeyboardInterrupt:
         click.echo("interrupted", err=True)
         return INTERRUPTED
+    except Exception as error:  # there was not even the memory to say so, or to write a report
+        if not wants_memory(error):
+            raise
+        os.write(2, b"error[E0707]: there is not enough memory for this\n")
+        return USER_ERROR
 
 
 def _say_unprintable(error: CannotPrint) -> None:
@@ -130,19 +137,29 @@ def _invoke(argv: list[str]) -> int:
         if not isinstance(error, Fault):
             show_count(error.diagnostics)
         return error.status if isinstance(error, Fault) else USER_ERROR
-    except MemoryError as error:
-        notes = (str(error),) if str(error) else ()
-        fault = Fault("E0707", "there is not enough memory for this", notes=notes, help="use smaller arrays")
-        show_diagnostics(fault.diagnostics, None)
-        return fault.status
     except (BrokenPipeError, CannotPrint):
         raise
     except Exception as error:
+        if wants_memory(error):
+            return _say_no_memory(error)
         # Also an InternalError. Whatever it is, a user sees words and a file, never a traceback.
         from tilelang.cli.crash import report_bug
 
         report_bug(error, argv)
         return COMPILER_BUG
+
+
+def _say_no_memory(error: Exception) -> int:
+    from tilelang.cli.terminal import show_diagnostics
+
+    notes: tuple[str, ...] = (str(error),) if isinstance(error, MemoryError) and str(error) else ()
+    limit, help = address_space(), "use smaller arrays"
+    if limit is not None:
+        notes += (f"this process may have {limit >> 20} MiB of address space",)
+        help += ", or raise the limit (`ulimit -v`)"
+    fault = Fault("E0707", "there is not enough memory for this", notes=notes, help=help)
+    show_diagnostics(fault.diagnostics, None)
+    return fault.status
 
 
 def usage_fault(error: click.UsageError) -> Fault:
