@@ -6,9 +6,12 @@ import os
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from importlib import metadata
 from pathlib import Path
 
+import llvmlite.binding
+import numba
 import numpy as np
 import pytest
 
@@ -17,6 +20,7 @@ from tilelang.diagnostics import Source
 from tilelang.ir.parser import parse_kernel
 from tilelang.runtime import cache
 from tilelang.runtime.cpu import compile
+from tilelang.runtime.cpu_modules import environment
 
 COPY = """
 kernel @copy(%x: in f32[8], %y: out f32[8]) dims() tile {
@@ -84,6 +88,38 @@ def test_a_damaged_text_is_made_again(folder: Path, name: str) -> None:
     assert run() == 1
 
 
+CHANGES: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
+    "compiler": lambda patch: patch.setattr(cache, "compiler_version", lambda: "0.0.1"),
+    "numba": lambda patch: patch.setattr(numba, "__version__", "0.1"),
+    "llvmlite": lambda patch: patch.setattr(llvmlite, "__version__", "0.1"),
+    "processor": lambda patch: patch.setattr(llvmlite.binding, "get_host_cpu_name", lambda: "i386"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
+def test_what_another_version_made_is_not_loaded(folder: Path, change: Callable[[pytest.MonkeyPatch], None]) -> None:
+    """And it stays: who goes back to that version finds it. What it knows nothing of does no harm either."""
+    (folder / "of-an-older-layout").mkdir(parents=True)
+    (folder / "index").write_text("0.0.1")
+    for path in (folder, folder / "of-an-older-layout"):
+        path.chmod(0o700)
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            change(patch)
+            environment.cache_clear()
+            assert (run(), run()) == (0, 1)
+            older = set(entries(folder))
+    finally:
+        environment.cache_clear()
+    assert (run(), run()) == (0, 1)
+    assert len(entries(folder)) == 2 and older < set(entries(folder))
+
+
+def test_the_version_is_that_of_the_distribution() -> None:
+    assert cache.compiler_version() == metadata.version("tile-course")
+    assert cache.compiler_version() in environment()
+
+
 def test_a_file_that_others_can_write_is_not_loaded(folder: Path) -> None:
     run()
     for path in compiled_files(folder):
@@ -138,22 +174,33 @@ def test_clear(folder: Path) -> None:
     assert run() == 0
 
 
+RACERS = int(os.environ.get("TILEC_RACERS", "4"))
 RACER = """
-import sys, numpy as np
+import sys
 from tests.runtime.test_cpu_cache import run
+print("ready", flush=True)
+sys.stdin.readline()
 run()
 print("done")
 """
 
 
 def test_processes_that_race_for_an_entry(folder: Path) -> None:
-    environment = {**os.environ, cache.VARIABLE: str(folder), "PYTHONPATH": str(Path(__file__).parents[2])}
-    racers = [subprocess.Popen([sys.executable, "-c", RACER], env=environment, stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT, text=True) for _ in range(3)]
-    outputs = [racer.communicate(timeout=120)[0] for racer in racers]
-    assert outputs == ["done\n"] * 3
+    """All begin at once, on an empty cache. `TILEC_RACERS=20` has twenty of them."""
+    variables = {**os.environ, cache.VARIABLE: str(folder), "PYTHONPATH": str(Path(__file__).parents[2])}
+    racers = [subprocess.Popen([sys.executable, "-c", RACER], env=variables, stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) for _ in range(RACERS)]
+    for racer in racers:
+        assert racer.stdout is not None and racer.stdout.readline() == "ready\n"
+    for racer in racers:
+        assert racer.stdin is not None
+        racer.stdin.write("\n")
+        racer.stdin.flush()
+    outputs = [racer.communicate(timeout=300)[0] for racer in racers]
+    assert outputs == ["done\n"] * RACERS
     run()
     assert run() == 1
+    assert not list(folder.rglob(".new-*"))
 
 
 def test_keys_tell_parts_apart() -> None:

@@ -22,6 +22,8 @@ import stat
 import tempfile
 import warnings
 from collections.abc import Iterator
+from functools import lru_cache
+from importlib import metadata
 from pathlib import Path
 
 VARIABLE = "TILEC_CACHE_DIR"
@@ -71,6 +73,15 @@ def key_of(*parts: str) -> str:
     for part in parts:
         digest.update(f"{len(part)}:{part};".encode())
     return digest.hexdigest()[:40]
+
+
+@lru_cache(maxsize=1)
+def compiler_version() -> str:
+    """The compiler's version, a part of every key; empty if it is used from a folder and not installed."""
+    try:
+        return metadata.version("tile-course")
+    except metadata.PackageNotFoundError:
+        return ""
 
 
 def entry(kind: str, key: str) -> Path | None:

@@ -20,7 +20,6 @@ import llvmlite
 import llvmlite.binding
 import numba
 
-import tilelang
 from tilelang.runtime import cache
 
 KIND = "cpu"
@@ -37,8 +36,7 @@ def environment() -> tuple[str, ...]:
     for path in sorted(Path(__file__).parent.glob("cpu*.py")):
         digest.update(path.read_bytes())
     features = llvmlite.binding.get_host_cpu_features().flatten()
-    versions = (getattr(tilelang, "__version__", ""), digest.hexdigest(), numba.__version__, llvmlite.__version__,
-                sys.version)
+    versions = (cache.compiler_version(), digest.hexdigest(), numba.__version__, llvmlite.__version__, sys.version)
     chosen = (numba.config.CPU_NAME or "", numba.config.CPU_FEATURES or "")  # type: ignore[attr-defined]
     return (*versions, llvmlite.binding.get_host_cpu_name(), features, *chosen)
 

@@ -47,7 +47,7 @@ def test_each_part_of_the_question_counts(change: dict) -> None:
 
 def test_another_version_of_the_compiler_asks_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     kept()
-    monkeypatch.setattr(store, "version", lambda: "99.0")
+    monkeypatch.setattr(cache, "compiler_version", lambda: "99.0")
     assert store.find(ASKED) is None
 
 

@@ -20,8 +20,6 @@ import stat
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from functools import lru_cache
-from importlib import metadata
 from pathlib import Path
 
 from tilelang.runtime import cache
@@ -55,7 +53,7 @@ class Question:
 
     @property
     def key(self) -> str:
-        return cache.key_of(KIND, str(FORMAT), version(), _as_json(asdict(self)))
+        return cache.key_of(KIND, str(FORMAT), cache.compiler_version(), _as_json(asdict(self)))
 
 
 @dataclass(frozen=True)
@@ -73,15 +71,6 @@ class Answer:
     when: str
     tried: int
     file: str = ""
-
-
-@lru_cache(maxsize=1)
-def version() -> str:
-    """The compiler's version."""
-    try:
-        return metadata.version("tile-course")
-    except metadata.PackageNotFoundError:  # used from a folder, not installed
-        return ""
 
 
 def is_there() -> bool:
