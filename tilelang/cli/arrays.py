@@ -58,7 +58,7 @@ def _load_npy(stream: BinaryIO, size: int, shown: str) -> Array:
         shape, _, dtype = _read_header(stream)
     except Exception as error:  # NumPy lets through whatever its parser raises, `TokenError` among them
         raise Fault("E0724", f"the header of `{shown}` is damaged", notes=(printable(str(error)),)) from None
-    if any(extent < 0 for extent in shape):
+    if any(type(extent) is not int or extent < 0 for extent in shape):  # NumPy takes `True` for an integer
         raise Fault("E0724", f"the header of `{shown}` is damaged", notes=(f"it gives the shape {shape}",))
     if dtype.hasobject:
         raise Fault(
@@ -77,7 +77,7 @@ def _load_npy(stream: BinaryIO, size: int, shown: str) -> Array:
     stream.seek(0)
     try:
         return np.lib.format.read_array(stream, allow_pickle=False)
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:  # no element, but an extent beyond 64 bits
         raise Fault("E0724", f"`{shown}` is damaged", notes=(printable(str(error)),)) from None
 
 
