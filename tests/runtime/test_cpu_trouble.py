@@ -8,7 +8,6 @@ import subprocess
 import sys
 import textwrap
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -79,10 +78,8 @@ def test_ctrl_c_ends_an_endless_loop(programs: int) -> None:
     """Of one program in the main thread, and of many on all cores."""
     ENDLESS(-np.ones(programs, np.int32), device="cpu")
     threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-    start = time.perf_counter()
     with pytest.raises(KeyboardInterrupt):
         ENDLESS(np.ones(programs, np.int32), device="cpu")
-    assert time.perf_counter() - start < 10
     assert (ENDLESS(-np.ones(programs, np.int32), device="cpu") == -1).all()
 
 
