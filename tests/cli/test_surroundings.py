@@ -172,14 +172,14 @@ def test_a_checkout_that_cannot_be_written_to(sealed: Path, folder: Path, monkey
 
 
 @pytest.mark.parametrize("device", ["cpu", "reference"])
-@pytest.mark.parametrize("mebibytes", [200])
+@pytest.mark.parametrize("mebibytes", [50, 200, 350])
 def test_a_limit_on_memory_is_no_bug_of_the_compiler(add: Path, mebibytes: int, device: str) -> None:
     """Wherever it runs out: while Python starts, NumPy or LLVM is loaded, or the kernel compiled. (Some libraries end
     the process themselves, in their own words.)"""
     size = mebibytes << 20
     limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (size, size))  # noqa: E731
     status, out, err = tilec("run", "add.tile", "x=zeros(8)", "--device", device, limits=limit)
-    assert (status == 0 and "1 1 1 1 1 1" in out) or (status != 0 and err), err
+    assert (status == 0 and "1 1 1 1 1 1" in out) or (status == 1 and err.startswith(("error[E0707]", "OpenBLAS"))), err
     assert "internal error" not in err and "Traceback" not in err
 
 
