@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import json
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,7 +12,7 @@ import click
 
 from tilelang.cli import puzzles
 from tilelang.cli.faults import OK, USAGE, USER_ERROR, Fault
-from tilelang.cli.files import write_text
+from tilelang.cli.files import write_json
 from tilelang.near import nearest
 from tilelang.rendering import printable
 
@@ -92,9 +91,9 @@ def grade(chapter: str, exercise: str | None, file: str | None, as_json: str | N
     from course.results import gradescope_results, json_results
 
     if as_json is not None:
-        _write(as_json, json_results(found, path, results))
+        write_json(as_json, json_results(found, path, results))
     if gradescope is not None:
-        _write(gradescope, gradescope_results(found, path, results))
+        write_json(gradescope, gradescope_results(found, path, results))
     if not quiet:
         _summary(found, results)
     return OK if all(result.status == "passed" for result in results) else USER_ERROR
@@ -241,11 +240,3 @@ def _summary(chapter: Chapter, results: Iterable[Result]) -> None:
     missing = next((r for r in found if r.status != "passed"), None)
     if missing is not None:
         click.echo(f"a hint: tilec course hint {chapter.short} {missing.exercise.name}")
-
-
-def _write(path: str, results: object) -> None:
-    text = json.dumps(results, indent=2, ensure_ascii=False) + "\n"
-    if path == "-":
-        click.echo(text, nl=False)
-    else:
-        write_text(path, text)

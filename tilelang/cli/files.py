@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import stat
 import sys
@@ -10,6 +11,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
+
+import click
 
 from tilelang.cli.faults import Fault
 from tilelang.diagnostics import CompileError, Sink, Source
@@ -130,3 +133,12 @@ def write_text(path: str, text: str) -> None:
     """Write a whole file at once, in UTF-8 (see `replacing`)."""
     with replacing(path) as file:
         file.write(text.encode("utf-8"))
+
+
+def write_json(path: str, results: object) -> None:
+    """`results` as JSON into a file, or with `-` to the standard output."""
+    text = json.dumps(results, indent=2, ensure_ascii=False) + "\n"
+    if path == "-":
+        click.echo(text, nl=False)
+    else:
+        write_text(path, text)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from tilelang.cli.faults import OK, USAGE, USER_ERROR, Fault
-from tilelang.cli.files import write_text
+from tilelang.cli.files import write_json
 from tilelang.near import nearest
 from tilelang.rendering import printable
 
@@ -69,9 +68,9 @@ def grade(puzzles: tuple[Puzzle, ...], file: Path | None, as_json: str | None, g
     if file is None:
         learning.record(verdicts)
     if as_json is not None:
-        _write(as_json, learning.json_results(verdicts, file))
+        write_json(as_json, learning.json_results(verdicts, file))
     if gradescope is not None:
-        _write(gradescope, learning.gradescope_results(verdicts))
+        write_json(gradescope, learning.gradescope_results(verdicts))
     done = sum(v.status == "passed" for v in verdicts)
     if not quiet:
         _summary(verdicts, done)
@@ -173,11 +172,3 @@ def _shown(path: Path) -> str:
     """The path from here, if it lies below."""
     here = Path.cwd()
     return printable(str(path.relative_to(here) if path.is_relative_to(here) else path))
-
-
-def _write(path: str, results: object) -> None:
-    text = json.dumps(results, indent=2, ensure_ascii=False) + "\n"
-    if path == "-":
-        click.echo(text, nl=False)
-    else:
-        write_text(path, text)
