@@ -82,9 +82,16 @@ def main() -> None:
     open_streams()
     # A library's warning (the cache cannot be used, say) is one line, without a place in our source.
     warnings.formatwarning = lambda message, *_, **__: f"tilec: warning: {message}\n"
+    sys.unraisablehook = _say_unraisable
     status = run(sys.argv[1:])
     abandon_lost_streams()
     sys.exit(status)
+
+
+def _say_unraisable(failure: sys.UnraisableHookArgs) -> None:
+    """What failed in a destructor. Without memory they fail too, and that is said once, elsewhere."""
+    if failure.exc_value is None or not wants_memory(failure.exc_value):
+        sys.__unraisablehook__(failure)
 
 
 def run(argv: Sequence[str]) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 
+from tilelang.runtime.address_space import address_space
+
 NO_ROOM = ("failed to map segment", "cannot allocate memory")
 """What the system's loader says, whoever asked for the library."""
 NOT_LOADED = "could not find/load shared object"
@@ -23,13 +25,3 @@ def wants_memory(error: BaseException) -> bool:
             return True
         cause = cause.__cause__ or cause.__context__
     return False
-
-
-def address_space() -> int | None:
-    """Bytes of address space that this process may have (`ulimit -v`); None without a limit."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return None
-    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    return None if limit == resource.RLIM_INFINITY else limit

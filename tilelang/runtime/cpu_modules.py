@@ -21,6 +21,7 @@ import llvmlite.binding
 import numba
 
 from tilelang.runtime import cache
+from tilelang.runtime.address_space import COMPILE_ROOM, want_room
 
 KIND = "cpu"
 FILE = "kernel.py"
@@ -46,6 +47,7 @@ def compile_source(text: str, build: Build) -> Any:
 
     Returns what `build` returns. Whatever is wrong with the cache, the result is right.
     """
+    want_room(COMPILE_ROOM, "compiling a kernel")
     key = cache.key_of(text, *environment())
     folder = cache.entry(KIND, key)
     if folder is not None:

@@ -6,12 +6,14 @@ An executable runs one launch and returns when the outputs hold the results. It 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from typing import Protocol, TypeVar
 
 from tilelang.diagnostics import InternalError, Span
 from tilelang.driver import Compilation
 from tilelang.ir.batch import PrintSink, TileAssertionError
+from tilelang.runtime.address_space import IMPORT_ROOM, want_room
 from tilelang.runtime.arrays import Argument
 from tilelang.runtime.log import Report, new_log, sites
 
@@ -78,6 +80,8 @@ def model(compilation: Compilation) -> Executable:
 
 def cpu(compilation: Compilation) -> Executable:
     """numba's machine code, on all cores."""
+    if "numba" not in sys.modules:
+        want_room(IMPORT_ROOM, "loading numba")
     from tilelang.runtime.cpu import compile
     from tilelang.runtime.cpu_trouble import NoScratch
 
