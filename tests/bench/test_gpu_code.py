@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.codegen.test_cuda_ptx import toolchain_missing
 from tests.runtime.test_sass import PRODUCT, STRAIGHT
+from tests.toolchain import needs_toolchain, toolchain_missing
 from tilelang.bench import gpu_code
 from tilelang.bench.gpu_cases import GPU_CASES, GpuCase
 from tilelang.bench.gpu_code import Figures, figures
@@ -21,7 +21,6 @@ from tilelang.runtime import cuda_compile
 from tilelang.semantics.binding import ScalarFact
 from tilelang.tiling.targets import TARGETS
 
-needs_toolchain = pytest.mark.skipif(toolchain_missing(), reason="needs pip install 'tile-course[cuda]'")
 needs_triton = pytest.mark.skipif(importlib.util.find_spec("triton") is None or toolchain_missing(),
                                   reason="needs pip install 'tile-course[cuda,triton]'")
 HMMAS = 2 * (16 * 8 * 16 + 16 * 8 * 8)

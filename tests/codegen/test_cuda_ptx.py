@@ -12,6 +12,7 @@ import pytest
 from tests.corpus import Case, load_corpus
 from tests.runtime.test_device_math import by_dtype, kernel_of
 from tests.tiling.threads import lowered, tile_kernel
+from tests.toolchain import needs_toolchain
 from tilelang.codegen.cuda import generate
 from tilelang.diagnostics import CompileError, Source
 from tilelang.dtypes import BOOL, DTYPES
@@ -21,17 +22,7 @@ from tilelang.ir.tile_ops import ATOMIC_KINDS, BINARY, UNARY
 from tilelang.runtime import cuda_compile
 from tilelang.tiling.targets import TARGETS, Target
 
-
-def toolchain_missing() -> bool:
-    try:
-        cuda_compile.tool("ptxas")
-    except CompileError:
-        return True
-    return False
-
-
-pytestmark = [pytest.mark.cuda_toolchain,
-              pytest.mark.skipif(toolchain_missing(), reason="needs pip install 'tile-course[cuda]'")]
+pytestmark = [pytest.mark.cuda_toolchain, needs_toolchain]
 
 SM_80, SM_90 = TARGETS["sm_80"], TARGETS["sm_90"]
 

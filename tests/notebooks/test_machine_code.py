@@ -20,7 +20,7 @@ from course.machine_code import (
     ptx_body,
     show_sass,
 )
-from tests.notebooks.test_notebooks import toolchain_missing
+from tests.toolchain import needs_toolchain
 from tilelang.driver import Compilation
 from tilelang.runtime import cuda_compile
 
@@ -119,7 +119,7 @@ def test_a_compilation_for_another_device_is_refused(add: tilelang.KernelHandle)
 
 
 @pytest.mark.cuda_toolchain
-@pytest.mark.skipif(toolchain_missing(), reason="needs pip install 'tile-course[cuda]'")
+@needs_toolchain
 def test_an_even_length_is_loaded_in_vectors(add: tilelang.KernelHandle, capsys: pytest.CaptureFixture) -> None:
     even, odd = for_gpu(add, 4096), for_gpu(add, 4099)
     assert gpu_code(even).count("LDG.E.128") == 4 and gpu_code(even).count("LDG") == 4

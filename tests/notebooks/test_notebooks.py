@@ -10,8 +10,7 @@ import nbformat
 import pytest
 
 from course import notebooks
-from tilelang.diagnostics import CompileError
-from tilelang.runtime import cuda_compile
+from tests.toolchain import toolchain_missing
 
 SOURCES = notebooks.sources([])
 NEEDS_CUDA = ("11", "13")
@@ -37,14 +36,6 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(notebooks, "NOTEBOOKS", tmp_path)
     monkeypatch.setattr(notebooks, "SOURCES", tmp_path / "src")
     return script
-
-
-def toolchain_missing() -> bool:
-    try:
-        cuda_compile.tool("ptxas")
-    except CompileError:
-        return True
-    return False
 
 
 def test_there_are_notebooks() -> None:

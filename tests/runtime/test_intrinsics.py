@@ -6,21 +6,11 @@ import re
 
 import pytest
 
-from tilelang.diagnostics import CompileError
+from tests.toolchain import needs_toolchain
 from tilelang.runtime import cuda_compile
 from tilelang.tiling.targets import TARGETS
 
-
-def toolchain_missing() -> bool:
-    try:
-        cuda_compile.tool("ptxas")
-    except CompileError:
-        return True
-    return False
-
-
-pytestmark = [pytest.mark.cuda_toolchain,
-              pytest.mark.skipif(toolchain_missing(), reason="needs pip install 'tile-course[cuda]'")]
+pytestmark = [pytest.mark.cuda_toolchain, needs_toolchain]
 
 HEAD = """
 import numpy as np
