@@ -109,7 +109,8 @@ SHUFFLE = """kernel @k(%y: out i32[64]) dims() thread {{threads = 64}} {{
 
 
 @pytest.mark.parametrize(("where", "wanted"), [
-    ("xor = 5", lambda t: t ^ 5), ("xor = 16", lambda t: t ^ 16), ("lane = 3", lambda t: t // 32 * 32 + 3)])
+    ("xor = 5", lambda t: t ^ 5), ("xor = 16", lambda t: t ^ 16), ("lane = 3", lambda t: t // 32 * 32 + 3),
+    ("up = 4", lambda t: t - 4 if t % 32 >= 4 else t), ("down = 31", lambda t: t + 31 if t % 32 == 0 else t)])
 def test_what_a_shuffle_gives(where, wanted):
     y = np.zeros(64, np.int32)
     report = execute(parse_kernel(SHUFFLE.format(limit=64, where=where)), {"y": y}, {}, (1,))
@@ -123,7 +124,8 @@ def test_the_model_sees_a_shuffle_that_part_of_a_warp_misses(limit, partial):
     assert found == ({Problem.PARTIAL_WARP} if partial else set())
 
 
-@pytest.mark.parametrize("where", ["xor = 32", "xor = -1", "lane = 32", "xor = 1, lane = 1", "up = 1"])
+@pytest.mark.parametrize("where", ["xor = 32", "xor = -1", "lane = 32", "xor = 1, lane = 1", "up = 32", "down = -1",
+                                   "left = 1"])
 def test_a_shuffle_stays_in_its_warp(where):
     with pytest.raises(InternalError, match="xor"):
         verify(parse_kernel(SHUFFLE.format(limit=64, where=where)))

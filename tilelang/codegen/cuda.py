@@ -81,7 +81,7 @@ def library_names() -> list[str]:
     found += [f"{what}_{d}" for what in ("payload", "dynamic") for d in DTYPES]
     found += [f"{way}_{d}x{width}" for way in ("load", "store") for d in DTYPES for width in vector_widths(DTYPES[d])]
     return [*found, *INTRINSICS, "maximum_float", "minimum_float", "sign_f32", "sign_f64", "isnan", "isinf", "rand",
-            "shuffle_xor", "shuffle_lane", "randn", "randint", "log_assert", "log_print"]
+            "shuffle_xor", "shuffle_lane", "shuffle_up", "shuffle_down", "randn", "randint", "log_assert", "log_print"]
 
 
 INTRINSICS = ("maximum_nan", "minimum_nan", "load_matrix", "load_matrix_trans", "pack_f16", "pack_bf16",

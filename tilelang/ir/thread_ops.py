@@ -34,8 +34,8 @@ THREAD_OPS: dict[str, OpInfo] = {info.name: info for info in [
            "lower bits"),
     OpInfo("round_tf32", 1, "f32 -> u32: the bits of the nearest number with 10 bits of fraction, halves away from 0"),
     OpInfo("pack_bytes", 4, "i8, the first in the lowest bits -> u32"),
-    OpInfo("shuffle", 1, "{xor} or {lane}: what another thread of the warp has, number own ^ xor, or number lane",
-           pure=False),
+    OpInfo("shuffle", 1, "{xor}, {lane}, {up} or {down}: what another thread of the warp has, number own ^ xor, lane, "
+           "own - up or own + down; without such a thread its own", pure=False),
     OpInfo("shared.copy_async", 5, "array, i32 index, tensor, i64 offset, i32 count: 16 bytes, `count` elements and "
            "then zeros, arrive some time before a wait", pure=False, reads=True, writes=True),
     OpInfo("async.commit", 0, "this thread's copies since its last commit are a group", pure=False, ordered=True),

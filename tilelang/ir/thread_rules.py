@@ -125,9 +125,10 @@ def fragment(op: Op, place: int, dtype: DType, registers: int) -> None:
 
 def shuffle(op: Op) -> tuple[Type, ...]:
     """A scalar of any type; from a thread whose distance, or number in the warp, is fixed."""
-    require(op.attrs.keys() in ({"xor"}, {"lane"}), "has one of {xor} and {lane}")
+    ways = "{xor}, {lane}, {up} or {down}"
+    require(len(op.attrs) == 1 and op.attrs.keys() <= {"xor", "lane", "up", "down"}, f"has one of {ways}")
     (number,) = op.attrs.values()
-    require(isinstance(number, int) and 0 <= number < WARP, f"{{xor}} or {{lane}} must be from 0 to {WARP - 1}")
+    require(isinstance(number, int) and 0 <= number < WARP, f"{ways} must be from 0 to {WARP - 1}")
     (value,) = op.operands
     require(isinstance(value.type, TileType) and value.type.is_scalar, f"{value} must be a scalar, not a {value.type}")
     return (value.type,)

@@ -119,10 +119,17 @@ def shuffle(step: Step, lanes: Lanes, batch: Batch) -> None:
     value, attrs = batch.get(step.op.operands[0]), step.op.attrs
     if _whole_warps(step, lanes, batch) and value.shape[2] > 1:
         thread = np.arange(value.shape[2])
-        first = thread // WARP * WARP
-        lane = thread - first ^ int(attrs["xor"]) if "xor" in attrs else int(attrs["lane"])  # type: ignore[arg-type]
-        value = value[:, :, first + lane]
+        lane = thread % WARP
+        ((way, number),) = attrs.items()
+        source: np.ndarray = thread - lane + _source(lane, way, int(number))  # type: ignore[arg-type]
+        value = value[:, :, source]
     batch.define(step.op.result, value)
+
+
+def _source(lane: np.ndarray, way: str, number: int) -> np.ndarray:
+    """The lane whose value each lane gets; its own where there is none."""
+    source = {"xor": lane ^ number, "lane": np.full_like(lane, number), "up": lane - number, "down": lane + number}[way]
+    return np.where((source >= 0) & (source < WARP), source, lane)
 
 
 # ------------------------------------------------------------------------------------ registers and matrices

@@ -161,6 +161,18 @@ def shuffle_lane(value, lane):
     return cuda.shfl_sync(WHOLE_WARP, value, lane)
 
 
+@device
+def shuffle_up(value, distance):
+    """What the thread `distance` before this one has; the first ones of the warp keep their own."""
+    return cuda.shfl_up_sync(WHOLE_WARP, value, distance)
+
+
+@device
+def shuffle_down(value, distance):
+    """What the thread `distance` after this one has; the last ones of the warp keep their own."""
+    return cuda.shfl_down_sync(WHOLE_WARP, value, distance)
+
+
 # ------------------------------------------------------------------------------------ atomics
 
 

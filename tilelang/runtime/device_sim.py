@@ -142,6 +142,14 @@ def shuffle_lane(value, lane):
     return _exchanged(value, lambda _: lane)
 
 
+def shuffle_up(value, distance):
+    return _exchanged(value, lambda lane: lane - distance if lane >= distance else lane)
+
+
+def shuffle_down(value, distance):
+    return _exchanged(value, lambda lane: lane + distance if lane + distance < WARP else lane)
+
+
 def _exchanged(value, source: Callable):
     """So all threads of the block must come, not of the warp only."""
     thread = threading.current_thread()

@@ -114,7 +114,7 @@ class _Lowering:
         self.accesses = Accesses(self.write, self.homes, self.elements, value_ranges(kernel))
         self.wide = WideAccesses(self.write, self.homes, self.fusion, self.accesses, vectors.wide)
         self.reductions = Reductions(self.write, self.homes, self.elements, self.fusion, target)
-        self.scans = Scans(self.write, self.homes, self.fusion)
+        self.scans = Scans(self.write, self.homes, self.fusion, target)
         self.accumulators = accumulators = Accumulators(self.write, self.homes, self.elements, self.fusion, plans)
         self.fragments = Fragments(self.write, self.homes, self.elements, self.fusion)
         cores = TensorCores(self.write, self.homes, self.fusion, accumulators)
