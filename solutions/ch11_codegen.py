@@ -20,7 +20,7 @@ from tilelang.ir.host_types import python_number, scalar
 # tilelang/codegen/names.py
 def printable(text: str) -> str:
     """The text with everything that is not printable (line ends above all) written as an escape."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode("ascii") for c in text)
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
 # tilelang/codegen/cpu_words.py

@@ -19,8 +19,7 @@ EXERCISES = (
         """,
         hints=(
             "`char.isprintable()` tells which characters may stay.",
-            "`char.encode(\"unicode_escape\")` is the escape, as bytes; the error handler `surrogatepass` "
-            "lets the rest through.",
+            "`char.encode(\"unicode_escape\")` is the escape, as bytes.",
         ),
     ),
     Exercise(

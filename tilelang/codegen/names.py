@@ -80,4 +80,4 @@ def comment_of(source: Source, span: Span) -> str:
 
 def printable(text: str) -> str:
     """The text with everything that is not printable (line ends above all) written as an escape."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode("ascii") for c in text)
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)

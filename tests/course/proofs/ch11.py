@@ -35,7 +35,7 @@ def printable(text):
             ),
             change(
                 "surrogates crash",
-                '"unicode_escape", "surrogatepass"',
+                '"unicode_escape"',
                 '"utf-8"',
                 r"UnicodeEncodeError|UnicodeDecodeError|end the comment",
             ),
