@@ -112,8 +112,7 @@ def _hoist(loop: Op) -> tuple[list[Op], Op]:
         kept = []
         for op in block.ops:
             movable = is_pure(op) or (op.name == "load" and not clobbers(writes, op.operands[0]))
-            terminator = op.name in ("yield", "condition")
-            if movable and not terminator and not any(operand.name in inside for operand in op.operands):
+            if movable and not any(operand.name in inside for operand in op.operands):
                 moved.append(op)
                 inside.difference_update(result.name for result in op.results)
             else:

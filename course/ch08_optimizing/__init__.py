@@ -160,9 +160,9 @@ EXERCISES = (
         task=(
             "Loop-invariant code motion on one loop (`for` or `while`, whose blocks are `loop.blocks`). An "
             "op may move if it is pure (`is_pure`), or a `load` from a tensor that nothing in the loop "
-            "`clobbers`; if none of its operands is made inside (`defined_in(block)`: all names that a "
-            "block defines, arguments included); and if it is no terminator (`yield`, `condition`). What "
-            "moved is not inside any more. `written((loop,))` are the loop's writes."
+            "`clobbers`; and if none of its operands is made inside (`defined_in(block)`: all names that a "
+            "block defines, arguments included). What moved is not inside any more. `written((loop,))` are "
+            "the loop's writes."
         ),
         example="""
         >>> k, v, e = Value("k", TileType(I64)), Value("v", TileType(F32)), Value("e", TileType(F32))
@@ -175,7 +175,8 @@ EXERCISES = (
             "Collect what is defined in all blocks first; then go through the ops once, in order.",
             "When an op moves, take its results out of the set: ops behind it that need only those may "
             "follow.",
-            "Ops with blocks are never pure, so inner loops and branches stay by themselves.",
+            "Ops with blocks are never pure, and neither are `yield` and `condition`, so these stay by "
+            "themselves.",
             "`replace(loop, blocks=...)` builds the loop anew.",
         ),
     ),

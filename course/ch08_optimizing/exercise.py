@@ -142,10 +142,9 @@ def _hoist(loop: Op) -> tuple[list[Op], Op]:
     """The ops that can stand before the loop, in order, and the loop without them.
 
     Loop-invariant code motion on one loop (`for` or `while`, whose blocks are `loop.blocks`). An op may
-    move if it is pure (`is_pure`), or a `load` from a tensor that nothing in the loop `clobbers`; if none
-    of its operands is made inside (`defined_in(block)`: all names that a block defines, arguments
-    included); and if it is no terminator (`yield`, `condition`). What moved is not inside any more.
-    `written((loop,))` are the loop's writes.
+    move if it is pure (`is_pure`), or a `load` from a tensor that nothing in the loop `clobbers`; and if
+    none of its operands is made inside (`defined_in(block)`: all names that a block defines, arguments
+    included). What moved is not inside any more. `written((loop,))` are the loop's writes.
 
     >>> k, v, e = Value("k", TileType(I64)), Value("v", TileType(F32)), Value("e", TileType(F32))
     >>> loop = Op("for", (k, k, k), (), {}, (Block((k,), (Op("exp", (v,), (e,)), Op("yield"))),))
