@@ -107,6 +107,14 @@ def test_characters_without_a_name(describe_character: Learner) -> None:
     check(describe_character, "\ud800", gives="U+D800", why="half a surrogate pair cannot be shown")
 
 
+def test_a_character_that_is_seen_and_has_no_name(describe_character: Learner) -> None:
+    tangut = map(chr, range(0x17000, 0x18D09))
+    nameless = [char for char in tangut if char.isprintable() and not unicodedata.name(char, "")]
+    for char in nameless[:2]:
+        expected = f"`{char}` (U+{ord(char):04X})"
+        check(describe_character, char, gives=expected, why="it can be seen, and Python knows no name: no comma")
+
+
 def test_more_than_four_digits(describe_character: Learner) -> None:
     check(describe_character, "😀", gives="`😀` (U+1F600, GRINNING FACE)", why="the code point has five digits")
     check(describe_character, "A", gives="`A` (U+0041, LATIN CAPITAL LETTER A)", why="it has at least four digits")
@@ -136,6 +144,17 @@ def test_leading_zeros_are_nothing(_check_integer: Learner) -> None:
     check(reported, text, HERE, gives=(text, []), why="leading zeros do not make a number large")
     text = "0b" + "0" * 5000 + "1"
     check(reported, text, HERE, gives=(text, []), why="leading zeros do not make a number large")
+
+
+def test_only_digits_count(_check_integer: Learner) -> None:
+    reported = _check_integer.via("with_sink")
+    for prefix, digits in (("0b", 64), ("0B", 64), ("0x", 16), ("0X", 16)):
+        text = prefix + "_".join("1" * digits)
+        check(reported, text, HERE, gives=(text, []), why=f"{digits} digits fit in 64 bits, with `_` between them too")
+    text = "0X" + "0" * 100 + "ff"
+    check(reported, text, HERE, gives=(text, []), why="`0X` is a prefix as `0x` is")
+    text = "0B" + "0" * 100 + "1"
+    check(reported, text, HERE, gives=(text, []), why="`0B` is a prefix as `0b` is")
 
 
 def test_a_very_long_integer(_check_integer: Learner) -> None:

@@ -121,6 +121,11 @@ def test_brackets_are_not_opened(_split_at_operators: Learner) -> None:
     check(pieces, "x[i + 1, j * 2] + y", gives=["x[i + 1, j * 2]", "+ y"], why="what is in brackets is not looked at")
 
 
+def test_the_depth_of_the_first_word_counts(_split_at_operators: Learner) -> None:
+    pieces = _split_at_operators.via("pieces")
+    check(pieces, "a * (b + c", gives=["a", "* (b + c"], why="the first word is outside of the bracket")
+
+
 def test_signs_are_no_operators(_split_at_operators: Learner) -> None:
     pieces = _split_at_operators.via("pieces")
     check(pieces, "-a", gives=["-a"], why="a sign is part of its number")

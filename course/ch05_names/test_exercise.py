@@ -225,8 +225,9 @@ def test_underscores_are_thrown_away(declare: Learner) -> None:
 def test_the_new_one_counts_afterwards(declare: Learner) -> None:
     check(
         declare.via("meaning_after"),
-        gives=["vars: 2", "noted: yes", "role: loop variable"],
-        why="after a second declaration the name means the second one, which stands in meanings",
+        gives=["vars: 2", "noted: yes", "role: loop variable", "`_`: let"],
+        why="after a second declaration the name means the second one, which stands in meanings; "
+        "the definition is given back, that of `_` too",
     )
 
 

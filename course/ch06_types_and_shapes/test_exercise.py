@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import sys
 
 import numpy as np
 
@@ -356,6 +357,9 @@ def test_beyond_the_largest_is_infinity(round_float: Learner) -> None:
     check(round_float, 65519.99, F16, gives=65504.0, why="nearer to the largest f16 than to what would be next")
     check(round_float, 65520.0, F16, gives=math.inf, why="half way to what would be the next number")
     check(round_float, -1e300, F32, gives=-math.inf, why="far beyond the largest")
+    for dtype in (F16, BF16, F32):
+        largest = sys.float_info.max
+        check(round_float, largest, dtype, gives=math.inf, why="the largest f64: `ldexp` cannot hold what it rounds to")
     check(round_float, 3.4e38, BF16, gives=_rounded(3.4e38, BF16), why="bf16 goes as far as f32")
 
 

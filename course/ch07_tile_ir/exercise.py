@@ -63,7 +63,8 @@ def _float_to_integer(array: np.ndarray, dtype: DType) -> np.ndarray:
 
     Truncate towards zero; what is above the type's largest integer becomes the largest, what is below the
     smallest becomes the smallest, and NaN becomes 0. `float(dtype.max_int)` rounds up for 64 bits, so
-    compare with `float(dtype.max_int + 1)`, which is exact. `numpy_dtype(dtype)` is NumPy's type.
+    compare with `float(dtype.max_int + 1)`, which is exact. NumPy's conversion of what is outside is
+    undefined, and warns: it must not happen. `numpy_dtype(dtype)` is NumPy's type.
 
     >>> _float_to_integer(np.array([1.9, -1.9, 300.0, float("nan")]), I8).tolist()
     [1, -1, 127, 0]

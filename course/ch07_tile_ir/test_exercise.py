@@ -82,6 +82,18 @@ def test_every_integer_type(floor_divide: Learner) -> None:
         check(floor_divide, a, b, gives=expected, why=f"exact division in {dtype}, rounded down, wrapped")
 
 
+def test_nothing_undefined_is_divided(floor_divide: Learner) -> None:
+    low = np.iinfo(np.int32).min
+    a, b = np.array([5, low, 7, low], np.int32), np.array([0, -1, 2, 1], np.int32)
+    check(
+        floor_divide.via("without_warnings"),
+        a,
+        b,
+        gives=np.array([0, low, 3, low], np.int32),
+        why="put a harmless divisor in the place of 0 and -1 before you divide: NumPy must have no reason to warn",
+    )
+
+
 # --- _float_to_integer ------------------------------------------------------------------------------
 
 
@@ -133,6 +145,18 @@ def test_64_bits(_float_to_integer: Learner) -> None:
             dtype,
             gives=_saturated(values, dtype),
             why="the largest i64 is no float: 2^63 itself is already beyond it",
+        )
+
+
+def test_nothing_undefined_is_converted(_float_to_integer: Learner) -> None:
+    values = [math.nan, math.inf, -math.inf, 1e30, -1e30, 2.0**63, 5.0]
+    for dtype in (I8, I32, I64):
+        check(
+            _float_to_integer.via("without_warnings"),
+            np.array(values),
+            dtype,
+            gives=_saturated(values, dtype),
+            why="convert only what is inside the range: NumPy must have no reason to warn",
         )
 
 

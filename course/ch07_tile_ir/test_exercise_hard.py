@@ -105,6 +105,7 @@ def test_dropped_checks_are_promises(locate: Learner) -> None:
         None,
         (True, False),
         raises="InternalError",
+        says="^interpreter: ",
         why="column 7 is outside in row 0, which is inside",
     )
     check(
@@ -155,6 +156,11 @@ def test_kernels_in_order(block: Learner) -> None:
     check(block.via("verdict"), kernel_of(LOOP), gives="", why="arguments and outer values are visible in blocks")
     twice = LOOP + "\n" + LOOP.replace("%", "%r")
     check(block.via("verdict"), kernel_of(twice), gives="", why="two loops, one after the other")
+
+
+def test_what_was_visible_before_a_block_stays_so(block: Learner) -> None:
+    text = kernel_of(LOOP + "\n%more: i64 = add %st, %s")
+    check(block.via("verdict"), text, gives="", why="%st came before the loop, and is not the loop's to take away")
 
 
 def _refused(block: Learner, how: str, says: str) -> None:

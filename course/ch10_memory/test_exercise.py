@@ -130,6 +130,9 @@ def test_products(speed_of_light: Learner) -> None:
     gpu = GPUS["a100"]
     check(speed_of_light, gpu, Work(1, dot_flops=1e12, f32=5), gives=1e12 / gpu.f32, why="products at the f32 peak")
     check(speed_of_light, gpu, Work(1, dot_flops=1e12, f64=5), gives=1e12 / gpu.f64, why="mostly f64: the f64 peak")
+    for same in (0, 5):
+        work = Work(1, dot_flops=1e12, f32=same, f64=same)
+        check(speed_of_light, gpu, work, gives=1e12 / gpu.f32, why="no more f64 than f32: the f32 peak")
     check(
         speed_of_light,
         gpu,
@@ -290,6 +293,7 @@ def test_strides_waste_sectors(sectors: Learner) -> None:
 def test_each_warp_counts_for_itself(sectors: Learner) -> None:
     _moved(sectors, [[i % 32 for i in range(128)]], 4, "four warps that read the same 4 sectors move 16")
     _moved(sectors, [list(range(48))], 4, "a warp of 16 lanes is a warp too")
+    _moved(sectors, [[0, 100]], 4, "a block of two threads, far apart: two sectors")
 
 
 def test_masked_lanes_move_nothing(sectors: Learner) -> None:

@@ -117,6 +117,13 @@ def test_branches(ops: Learner) -> None:
     )
 
 
+def test_a_barrier_has_the_span_of_who_waits(ops: Learner) -> None:
+    why = "a barrier belongs to the line of the op that waits at it"
+    check(ops.via("waiting_at"), HEADER.format(PRELUDE + WRITE + READ.format("a")), gives=["shared.load"], why=why)
+    loop = "for %c0, %c8, %c1 (%k: i32) {\n" + READ.format("a") + "yield\n}\n"
+    check(ops.via("waiting_at"), HEADER.format(PRELUDE + WRITE + loop), gives=["for"], why=why)
+
+
 Rows = list[list[int | None]]
 
 
@@ -146,6 +153,7 @@ def test_neighbours_have_no_conflict(wavefronts: Learner) -> None:
     _served(wavefronts, [list(range(32))], 4, "32 words in 32 banks: one pass")
     _served(wavefronts, [[31 - i for i in range(32)]], 4, "backwards too")
     _served(wavefronts, [list(range(96))], 4, "three warps, a pass each")
+    _served(wavefronts, [list(range(64))] * 3, 4, "two warps in each of three trips: six passes")
 
 
 def test_strides_meet_in_banks(wavefronts: Learner) -> None:
@@ -175,6 +183,14 @@ def test_masks_and_parts_of_warps(wavefronts: Learner) -> None:
     _served(wavefronts, [[i * 32 if i % 4 == 0 else None for i in range(32)]], 4, "eight lanes are on")
     _served(wavefronts, [[None] * 32 + list(range(32))], 4, "a warp that is off takes no pass, and has no conflict")
     _served(wavefronts, [list(range(0, 40 * 32, 32))], 4, "a whole warp, and one of eight lanes")
+    _served(wavefronts, [[0, 32]], 4, "a block of two threads, which want two words of one bank")
+
+
+def test_all_threads_want_the_same(wavefronts: Learner) -> None:
+    same = wavefronts.via("same_for_all")
+    check(same, 64, 4, gives=(2, 0), why="two warps, a pass each: the index has one thread only")
+    check(same, 40, 2, gives=(2, 0), why="two warps, the second not full")
+    check(same, 40, 8, gives=(3, 0), why="f64 go in halves: two for the whole warp, one for the eight lanes")
 
 
 def _random_rows(rng: random.Random) -> Rows:

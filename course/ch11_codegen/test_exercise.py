@@ -93,6 +93,7 @@ def test_integers_and_bools(literal: Learner) -> None:
     for value, dtype, expected in (
         (7, I64, "7"),
         (-7, I64, "(-7)"),
+        (-1, I64, "(-1)"),
         (0, I64, "0"),
         (255, U8, "u8(255)"),
         (-1, I8, "i8(-1)"),

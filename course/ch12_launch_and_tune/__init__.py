@@ -132,8 +132,10 @@ EXERCISES = (
         task=(
             "A scalar parameter takes a Python number, a NumPy scalar, or an array of rank 0; give back a "
             "Python `bool`, `int` or `float`. Everything else raises `Refused(code, what, why, help)` with "
-            "code E0517: complex numbers, arrays, texts. `type(value).__name__` of ml_dtypes' half float "
-            "is `bfloat16`, and it is no `np.floating`."
+            "code E0517: complex numbers, arrays, texts. The help says what to write, `{x}` being the "
+            "parameter: `{x}.real` for a complex number, `{x}.item()` for what `offers(value, \"item\")` and "
+            "has the shape `()` or `(1,)`, `{x}: f32[N]` for another array, `{x}=1` for all else. "
+            "`type(value).__name__` of ml_dtypes' half float is `bfloat16`, and it is no `np.floating`."
         ),
         example="""
         >>> _converted(np.float32(1.5)), _converted(np.array(3)), _converted(True)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import math
 import random
+from types import SimpleNamespace
 
 import ml_dtypes
 import numpy as np
 
 from course.checking import check, fresh
 from course.learner import Learner, Wrong
+from course.showing import show
 
 # --- next_pow2 --------------------------------------------------------------------------------------
 
@@ -196,6 +198,24 @@ def test_everything_else_is_refused(_converted: Learner) -> None:
         check(refused, value, gives="E0517", why="it is no plain number: E0517")
 
 
+def test_the_help_says_what_to_write(_converted: Learner) -> None:
+    for value, remedy in (
+        (1j, "{x}.real"),
+        (np.complex64(1), "{x}.real"),
+        (np.array(1j), "{x}.real"),
+        (np.zeros(1), "{x}.item()"),
+        (np.zeros(3), "{x}: f32[N]"),
+        (np.zeros((1, 1)), "{x}: f32[N]"),
+        (SimpleNamespace(shape=(1,)), "{x}=1"),
+        ("3", "{x}=1"),
+        (None, "{x}=1"),
+    ):
+        help = str(check(_converted.via("refusal"), value, "help", why="it is refused"))
+        if remedy not in help:
+            call = f"the help with which _converted refuses {show(value)}"
+            raise Wrong(f"{call}\n  expected  something with `{remedy}`\n  found     {help}")
+
+
 # --- winner -----------------------------------------------------------------------------------------
 
 
@@ -368,6 +388,12 @@ def test_windows(meets_itself: Learner) -> None:
         gives=True,
         why="6 is in the first row and in the last",
     )
+
+
+def test_arrays_too_large_to_be_listed(meets_itself: Learner) -> None:
+    meets = meets_itself.via("on_array")
+    for view in ("a", "a.T", "a[::-1]", "a[::2, ::3]"):
+        check(meets, (4000, 4000), view, gives=False, why="16 million places: the strides alone say it")
 
 
 def test_arrays_without_elements(meets_itself: Learner) -> None:

@@ -19,6 +19,7 @@ from course.harness.back import (
     same_for_all,
     shared_arrays,
     split_of,
+    waiting_at,
 )
 from course.harness.front import (
     body_of_text,
@@ -37,6 +38,7 @@ from course.harness.front import (
 from course.harness.general import (
     listed,
     with_sink,
+    without_warnings,
 )
 from course.harness.ir import (
     after,
@@ -87,5 +89,7 @@ __all__ = [
     "split_of",
     "verdict",
     "verdict_on_broken",
+    "waiting_at",
     "with_sink",
+    "without_warnings",
 ]

@@ -31,6 +31,30 @@ def barriers(function: Function, text: str) -> list[str]:
     return lines
 
 
+def waiting_at(function: Function, text: str) -> list[str]:
+    """For each barrier that is placed in a thread kernel, the name of the op whose span it has."""
+    from dataclasses import replace
+
+    from tilelang.diagnostics import Span
+    from tilelang.ir.core import Block
+    from tilelang.ir.parser import parse_kernel
+    from tilelang.memory.barriers import place_barriers
+
+    names: dict[Span, str] = {}
+
+    def with_spans(block: Block) -> Block:
+        ops = []
+        for op in block.ops:
+            span = Span(len(names) + 1, len(names) + 2)
+            names[span] = op.name
+            ops.append(replace(op, span=span, blocks=tuple(map(with_spans, op.blocks))))
+        return Block(block.args, tuple(ops))
+
+    kernel = parse_kernel(text)
+    placed = place_barriers(replace(kernel, body=with_spans(kernel.body)))
+    return [names.get(op.span, "no op") for op in placed.walk() if op.name == "barrier"]
+
+
 def shared_arrays(function: Function, ranges: list[tuple[str, int, int, int]]) -> tuple[dict[str, str], dict[str, int]]:
     """(which array's memory each one uses, its size) for arrays given as (name, size, first, last) in f32."""
     from tilelang.dtypes import F32, I32
@@ -124,11 +148,11 @@ def names_given(function: Function, program: str, count: int) -> Any:
     return function(signature(resolve(module, Sink()), module.kernels[0]), count)
 
 
-def refusal(function: Function, value: Any) -> str:
-    """The code with which a value is refused, or what it was taken for."""
+def refusal(function: Function, value: Any, what: str = "code") -> str:
+    """The code with which a value is refused (or `what` else is said of it), or what it was taken for."""
     from tilelang.runtime.arrays import Refused
 
     try:
         return f"taken for {function(value)!r}"
     except Refused as refused:
-        return str(refused.code)
+        return str(getattr(refused, what))

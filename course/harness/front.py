@@ -147,21 +147,22 @@ def scope_number(function: Function, scopes: list[Any], name: str) -> Any:
 
 
 def meaning_after(function: Function) -> list[str]:
-    """What two declarations of one name in one scope, and then one of a loop variable, leave behind."""
+    """What two declarations of one name in one scope, then one of a loop variable and one of `_`, leave behind."""
     from tilelang.diagnostics import Span
     from tilelang.semantics.definitions import Role
     from tilelang.semantics.resolving import Resolver
     from tilelang.syntax import ast
 
     resolver = Resolver(ast.Module(()), Sink())
-    first, second, loop = (ast.Ident(n, span=Span(i, i + 1)) for i, n in enumerate(("a", "a", "k"), 1))
+    first, second, loop, nobody = (ast.Ident(n, span=Span(i, i + 1)) for i, n in enumerate(("a", "a", "k", "_"), 1))
     function(resolver, Role.LET, first)
     function(resolver, Role.VAR, second)
-    given = function(resolver, Role.LOOP, loop)
+    given, thrown_away = function(resolver, Role.LOOP, loop), function(resolver, Role.LET, nobody)
     meaning = resolver.look_up("a")
     noted = resolver.meanings.get(id(second)) is meaning and resolver.meanings.get(id(loop)) is given
     return [
         f"vars: {meaning.span.start if meaning else None}",
         f"noted: {'yes' if noted else 'no'}",
         f"role: {given.role}",
+        f"`_`: {thrown_away.role if thrown_away else None}",
     ]

@@ -22,6 +22,14 @@ def _place(diagnostic: Diagnostic) -> tuple[str, int, int]:
     return (diagnostic.code, span.start, span.end) if span is not None else (diagnostic.code, -1, -1)
 
 
+def without_warnings(function: Function, *args: Any) -> Any:
+    """The value, where what NumPy would warn of is an error: a division by 0, a conversion that is undefined."""
+    import numpy as np
+
+    with np.errstate(all="raise"):
+        return function(*args)
+
+
 def listed(function: Function, *args: Any) -> list[Any]:
     """All that an iterator gives."""
     return list(function(*args))

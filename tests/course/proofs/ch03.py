@@ -226,6 +226,7 @@ def describe_character(char):
     ),
     "_check_integer": Proof(
         (
+            change("blanks between digits counted", 'text.replace("_", "")', "text", "with `_` between them"),
             change("no look at the digits first", 'len(digits.lstrip("0")) <= 64 and ', "", r"5000|ValueError"),
             change("leading zeros counted", '.lstrip("0")', "", r"leading zeros"),
             change("the largest refused", "<= MAX_INTEGER", "< MAX_INTEGER", r"fits in 64 bits"),

@@ -185,6 +185,12 @@ def nearest(name, candidates):
     "declare": Proof(
         (
             change(
+                "nothing for `_`",
+                'if ident.text == "_":\n        return definition',
+                'if ident.text == "_":\n        return None',
+                "that of `_` too",
+            ),
+            change(
                 "hiding allowed",
                 "before = self.look_up(ident.text)",
                 "before = self.scopes[-1].names.get(ident.text)",

@@ -371,6 +371,12 @@ def coerce(value, dtype, what):
     "round_float": Proof(
         (
             change(
+                "too large for `ldexp`",
+                "    if abs(value) >= 2 * largest_float(dtype):\n        return math.copysign(math.inf, value)\n",
+                "",
+                "OverflowError[^$]*largest f64",
+            ),
+            change(
                 "halves away from zero",
                 "float(round(math.ldexp(value, -last_bit)))",
                 "math.copysign(math.floor(abs(math.ldexp(value, -last_bit)) + 0.5), value)",

@@ -49,6 +49,7 @@ def reachable(statements):
     ),
     "floor_divide": Proof(
         (
+            change("divided by 0 all the same", "np.where(by_zero | wraps, _like(1, b), b)", "b", "harmless divisor"),
             change(
                 "truncates",
                 "np.floor_divide(a, np.where(by_zero | wraps, _like(1, b), b))",
@@ -109,6 +110,12 @@ def floor_divide(a, b):
     ),
     "_float_to_integer": Proof(
         (
+            change(
+                "converted all but NaN",
+                "(whole >= low) & (whole < above)",
+                "(whole >= low) | (whole < above)",
+                "only what is inside",
+            ),
             change("rounds", "np.trunc(array)", "np.rint(array)", r"cut off"),
             change("floors", "np.trunc(array)", "np.floor(array)", r"cut off"),
             change(

@@ -8,6 +8,12 @@ PROOFS = {
     "locate": Proof(
         (
             change(
+                "another stage",
+                'InternalError("interpreter"',
+                'InternalError("locate"',
+                "a message like '\\^interpreter",
+            ),
+            change(
                 "negative indexes wrap",
                 "(signed >= 0) & (signed < extent)",
                 "signed < extent",
@@ -56,6 +62,7 @@ def locate(tensor, indexes, mask, checked, trusting=False):
     ),
     "block": Proof(
         (
+            change("one value too many forgotten", "> outside", ">= outside", "%st came before"),
             change(
                 "nothing forgotten",
                 "while len(self.visible) > outside:",

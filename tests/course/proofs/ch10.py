@@ -103,6 +103,7 @@ def conflict(a, b):
     ),
     "speed_of_light": Proof(
         (
+            change("f64 if in doubt", "work.f64 > work.f32", "work.f64 >= work.f32", "no more f64 than f32"),
             change("all bytes", "work.compulsory /", "work.hbm /", r"compulsory bytes"),
             change("the faster", "return max(", "return min(", r"compulsory|decides|peak"),
             change(

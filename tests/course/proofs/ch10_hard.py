@@ -10,6 +10,9 @@ PROOFS = {
     "ops": Proof(
         (
             change(
+                "barriers without a place", 'Op("barrier", span=op.span)', 'Op("barrier")', "line of the op that waits"
+            ),
+            change(
                 "no barriers",
                 "if any(conflict(a, b) for a in state for b in touched):",
                 "if False:",
@@ -103,6 +106,7 @@ def _PlacingOps(self, rest, state):
     ),
     "wavefronts": Proof(
         (
+            change("f64 in one pass", " and not wide", "", "f64 go in halves"),
             change(
                 "no broadcast",
                 "_rows((word % banks) << 40 | word, lanes, together)\n    first = _first_of_each(rows)",

@@ -271,6 +271,8 @@ def _converted(value):
                 r"become Python's|ValueError|no plain number",
             ),
             change("another code", '"E0517"', '"E0505"', r"E0517"),
+            change("one help for all", "if is_array else", "if True else", r"something with `\{x\}=1`"),
+            change("any array of one element", "in ((), (1,))", "!= ()", r"something with `\{x\}: f32\[N\]`"),
         ),
         (
             """
@@ -283,7 +285,12 @@ def _converted(value):
             return plain
         if type(value).__name__ == "bfloat16":
             return float(value)
-    raise Refused("E0517", describe(value), "a number is needed", "pass a number")
+    remedy = "write {x}=1"
+    if isinstance(value, (complex, np.complexfloating)):
+        remedy = "take {x}.real"
+    elif isinstance(value, np.ndarray):
+        remedy = "take {x}.item()" if value.shape == (1,) else "declare {x}: f32[N]"
+    raise Refused("E0517", describe(value), "a number is needed", remedy)
 """,
             """
 def _converted(value):
@@ -297,7 +304,12 @@ def _converted(value):
             return python(value)
     if kind.__name__ == "bfloat16":
         return float(value)
-    raise Refused("E0517", describe(value), "no number", "pass one")
+    if np.iscomplexobj(value) and np.ndim(value) == 0:
+        raise Refused("E0517", "complex", "no real number", "{x}.real is one")
+    if offers(value, "item") and np.shape(value) in ((), (1,)):
+        raise Refused("E0517", describe(value), "no number", "{x}.item() is one")
+    remedy = "{x}: f32[N] takes an array" if kind is np.ndarray else "{x}=1 is a number"
+    raise Refused("E0517", describe(value), "no number", remedy)
 """,
         ),
     ),
@@ -526,6 +538,9 @@ def still_in(samples, slack):
     "meets_itself": Proof(
         (
             change(
+                "all elements listed", "if stride < reach:", "if stride < reach or extent > 1000:", "16 million places"
+            ),
+            change(
                 "zero strides forgotten",
                 "return stride == 0 or _some_offsets_are_near(axes, itemsize)",
                 "return stride != 0 and _some_offsets_are_near(axes, itemsize)",
@@ -579,6 +594,10 @@ import itertools
 
 
 def meets_itself(array):
+    axes = sorted((abs(s), n) for s, n in zip(array.strides, array.shape) if n != 1)
+    size = array.dtype.bytes if isinstance(array, DeviceArray) else array.dtype.itemsize
+    if all(s >= size + sum(t * (n - 1) for t, n in axes[:i]) for i, (s, _) in enumerate(axes)):
+        return False
     places = set()
     for index in itertools.product(*map(range, array.shape)):
         place = sum(i * s for i, s in zip(index, array.strides))
