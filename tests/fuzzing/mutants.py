@@ -50,11 +50,12 @@ def mutants_of(chapter: Chapter, exercise: Exercise) -> list[Mutant]:
     return list(mutants(function))
 
 
-def survives(chapter: Chapter, exercise: Exercise, mutant: Mutant, folder: Path) -> bool:
-    """Does the grader let the mutant pass?"""
+def verdict(chapter: Chapter, exercise: Exercise, mutant: Mutant, folder: Path) -> str:
+    """What the grader says of the mutant, the first test's words; empty if it lets it pass."""
     file = folder / "exercise.py"
     file.write_text(with_function(chapter, exercise, mutant.text), encoding="utf-8")
-    return grade_exercise(chapter, exercise, file, seconds=SECONDS, until_first=True).status != FAILED
+    result = grade_exercise(chapter, exercise, file, seconds=SECONDS, until_first=True)
+    return ": ".join(result.messages[0]) if result.status == FAILED else ""
 
 
 def run(log: Path, only: str, every: int) -> Iterator[tuple[str, Mutant, bool]]:
@@ -69,9 +70,10 @@ def run(log: Path, only: str, every: int) -> Iterator[tuple[str, Mutant, bool]]:
                 name = named(chapter, exercise)
                 for mutant in mutants_of(chapter, exercise)[::every] if only in name else ():
                     if (name, mutant.text) not in known:
-                        alive = survives(chapter, exercise, mutant, Path(folder))
-                        known[name, mutant.text] = alive
-                        entry = {"exercise": name, "change": mutant.change, "survives": alive, "text": mutant.text}
+                        says = verdict(chapter, exercise, mutant, Path(folder))
+                        known[name, mutant.text] = not says
+                        entry = {"exercise": name, "change": mutant.change, "survives": not says, "says": says,
+                                 "text": mutant.text}  # fmt: skip
                         file.write(json.dumps(entry) + "\n")
                         file.flush()
                     yield name, mutant, known[name, mutant.text]

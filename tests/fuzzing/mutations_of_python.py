@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import copy
 import difflib
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -28,6 +29,8 @@ OTHER_NAME = {"min": "max", "max": "min", "any": "all", "all": "any", "ceil": "f
 PROSE = ("notes", "help", "label")
 """What a message says beside its code and place is the learner's to word: that is left alone, and so is any text with
 blanks."""
+CODE = re.compile(r"[EW]\d{4}")
+"""Behind the code of a message stands its title."""
 
 Edit = Callable[[], None]
 """Changes a function in place."""
@@ -66,38 +69,72 @@ def _difference(old: str, new: str) -> str:
 
 def _edits(function: ast.FunctionDef) -> Iterator[Edit]:
     """All edits, always in the same order."""
-    for owner in _code(function):
+    for owner in _code(function, _wording(function)):
         for name, value in ast.iter_fields(owner):
             if isinstance(value, list) and name in ("body", "orelse") and value and isinstance(value[0], ast.stmt):
                 yield from _without_statements(owner, name, value)
         yield from _on_node(owner)
 
 
-def _code(function: ast.FunctionDef) -> Iterator[ast.AST]:
-    """The nodes that are run: no annotations, no docstrings."""
+def _wording(function: ast.FunctionDef) -> set[ast.AST]:
+    """What only makes the words of a message: its title, its notes, and the variables that go nowhere else.
+
+    `strict=True` is in it too: a check of what never happens.
+    """
+    found: set[ast.AST] = set()
+    for node in ast.walk(function):
+        if isinstance(node, ast.Call):
+            found.update(keyword for keyword in node.keywords if keyword.arg in (*PROSE, "strict"))
+            match node.args:
+                case [ast.Constant(str(code)), title, *_] if CODE.fullmatch(code):
+                    found.add(title)
+    while more := _used_only_in(found, function) - found:
+        found |= more
+    return found
+
+
+def _used_only_in(places: set[ast.AST], function: ast.FunctionDef) -> set[ast.AST]:
+    """The assignments to names that are read nowhere but inside these nodes."""
+    inside = {node for place in places for node in ast.walk(place)}
+    read = {n.id for n in ast.walk(function)
+            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and n not in inside}  # fmt: skip
+    return {node for node in ast.walk(function) if _assigned(node) and _assigned(node) not in read}
+
+
+def _assigned(node: ast.AST) -> str:
+    """The name that a statement `name = ...` is for; empty for any other node."""
+    return node.targets[0].id if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) else ""
+
+
+def _code(function: ast.FunctionDef, wording: set[ast.AST]) -> Iterator[ast.AST]:
+    """The nodes that are run and decide something: no annotations, no docstrings, no words of messages."""
     for statement in function.body:
         if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
             continue
-        yield from _run_nodes(statement)
+        yield from _run_nodes(statement, wording)
     yield function
 
 
-def _run_nodes(node: ast.AST) -> Iterator[ast.AST]:
+def _run_nodes(node: ast.AST, wording: set[ast.AST]) -> Iterator[ast.AST]:
+    if node in wording:
+        return
     yield node
     for name, value in ast.iter_fields(node):
         if name in ("annotation", "returns"):
             continue
         for child in value if isinstance(value, list) else [value]:
-            alone = isinstance(child, ast.keyword) and child.arg in (*PROSE, "strict")
-            if isinstance(child, ast.AST) and not alone:
-                yield from _run_nodes(child)
+            if isinstance(child, ast.AST):
+                yield from _run_nodes(child, wording)
 
 
 def _without_statements(owner: ast.AST, name: str, body: list[ast.stmt]) -> Iterator[Edit]:
     for at, statement in enumerate(body):
         is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
         is_text = is_text or (isinstance(statement, ast.AnnAssign) and statement.value is None)
-        if not is_text and not isinstance(statement, (ast.Import, ast.ImportFrom, ast.Pass, ast.FunctionDef)):
+        last = isinstance(owner, ast.FunctionDef) and at == len(body) - 1
+        nothing = last and isinstance(statement, ast.Return) and ast.unparse(statement) in ("return", "return None")
+        kinds = (ast.Import, ast.ImportFrom, ast.Pass, ast.FunctionDef)
+        if not is_text and not nothing and not isinstance(statement, kinds):
             instead = [] if len(body) > 1 else [ast.Pass()]
             yield lambda at=at, instead=instead: setattr(owner, name, [*body[:at], *instead, *body[at + 1 :]])
 
@@ -143,9 +180,8 @@ def _on_call(call: ast.Call) -> Iterator[Edit]:
                 call, "args", [*call.args[:-1], ast.BinOp(call.args[-1], ast.Add(), ast.Constant(off))]
             )
     for at, keyword in enumerate(call.keywords):
-        if keyword.arg in (*PROSE, "strict"):  # `strict=True` is a check of what never happens
-            continue
-        yield lambda at=at: setattr(call, "keywords", [*call.keywords[:at], *call.keywords[at + 1 :]])
+        if keyword.arg not in (*PROSE, "strict"):
+            yield lambda at=at: setattr(call, "keywords", [*call.keywords[:at], *call.keywords[at + 1 :]])
 
 
 def _other_constants(value: object) -> tuple[object, ...]:
