@@ -143,7 +143,7 @@ DEVICES: dict[str, Callable[[Run], None]] = {
     "reference": reference, "model": model, "cpu": lambda this: _call(this, "cpu"),
     "simulator": lambda this: _call(this, "simulator"), "ptx": ptx,
 }  # fmt: skip
-EVERY = {"reference": 1, "model": 2, "cpu": 40, "simulator": 400, "ptx": 400}
+EVERY = {"reference": 1, "model": 2, "cpu": 8, "simulator": 400, "ptx": 400}
 """One program in how many is run there, for the sake of time."""
 
 

@@ -142,6 +142,8 @@ class Blocks:
     def _load(self, op: Op) -> None:
         self.translation.definitions[op.result.name] = op
         if not op.result.shape:
+            if self.scheduler.has_yet_to_store(op.operands[0].name):
+                self.scheduler.flush()
             self._scalar(op)
         else:
             self.scheduler.frame.loads[op.operands[0].name].append(op)

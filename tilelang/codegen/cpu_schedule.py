@@ -117,8 +117,11 @@ class Scheduler:
 
     def _read_after_write(self, found: Trace) -> bool:
         """A load would see what the pending nest has yet to store."""
-        written = {root.op.operands[0].name for root in self._accesses()}
-        return any([op.operands[0].name in written for op, _ in found.loads])
+        return any([self.has_yet_to_store(op.operands[0].name) for op, _ in found.loads])
+
+    def has_yet_to_store(self, tensor: str) -> bool:
+        """Is there a store to the tensor, or an atomic, in the pending nest?"""
+        return any([root.op.operands[0].name == tensor for root in self._accesses()])
 
     def _keeps_order(self, root: AccessRoot, nest: Nest) -> bool:
         """Nothing in the nest touches the root's tensor but, element by element, where the root does."""
