@@ -72,6 +72,12 @@ class Accesses:
                 indices.append(self.elements.at_place(index, place))
         return tuple(indices)
 
+    def indices_at(self, op: Op, coordinates: Sequence[Value]) -> tuple[Value, ...]:
+        """The indices of a load's element, where they can be computed from its coordinates in the loaded tile."""
+        parts, outer, left = access(op), outer_indices(op), list(coordinates)
+        return tuple(self.elements.at_coordinates(index, [left.pop(0)] if index in outer else coordinates, {})
+                     for index in parts.indices)
+
     def run_at_place(self, op: Op, place: Place, registers: Value, width: int) -> None:
         """Load or store a run of `width` neighbours, the first of them at `place`, into or from `registers`."""
         parts, owner = access(op), self._owner(access(op))
@@ -164,11 +170,11 @@ class Accesses:
 
     # ---------------------------------------------------------------- the access itself
 
-    def inside_and_offset(self, parts: Access, indices: Sequence[Value],
-                          dtype: DType = I64) -> tuple[Value | None, Value]:
-        """Is the element at these indices inside the tensor (ALWAYS if there is nothing to ask), and where is it? The
-        offset is of type `dtype`."""
-        operands = Operands(parts, tuple(indices), None, None, None, None)
+    def inside_and_offset(self, parts: Access, indices: Sequence[Value], dtype: DType = I64, *,
+                          mask: Value | None = None) -> tuple[Value | None, Value]:
+        """Is the element at these indices inside the tensor and not masked off (ALWAYS if there is nothing to ask), and
+        where is it? The offset is of type `dtype`."""
+        operands = Operands(parts, tuple(indices), None, None, mask, None)
         return self._condition(operands), self._offset(operands, dtype)
 
     def widened(self, offset: Value) -> Value:

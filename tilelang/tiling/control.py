@@ -17,11 +17,12 @@ from collections.abc import Callable, Sequence
 
 from tilelang.ir.core import Block, Op, Value
 from tilelang.tiling.accumulators import Accumulators
+from tilelang.tiling.copies import Copies
 from tilelang.tiling.elements import Elements, Place
 from tilelang.tiling.fragments import Fragments
 from tilelang.tiling.fusion import Fusion, Places, size_of
 from tilelang.tiling.homes import Homes
-from tilelang.tiling.pipelines import Pipelines
+from tilelang.tiling.pipelines import Loop, Pipelines
 from tilelang.tiling.writer import ThreadWriter
 
 Lower = Callable[[Sequence[Op]], None]
@@ -32,13 +33,14 @@ class Control:
     """Writes `for`, `while` and `if`."""
 
     def __init__(self, write: ThreadWriter, homes: Homes, elements: Elements, fusion: Fusion,
-                 accumulators: Accumulators, fragments: Fragments, pipelines: Pipelines, lower: Lower):
+                 accumulators: Accumulators, fragments: Fragments, copies: Copies, pipelines: Pipelines, lower: Lower):
         self.write = write
         self.homes = homes
         self.elements = elements
         self.fusion = fusion
         self.accumulators = accumulators
         self.fragments = fragments
+        self.copies = copies
         self.pipelines = pipelines
         self.lower = lower
 
@@ -47,20 +49,20 @@ class Control:
         hi, step = self._terminating(op.operands[2], lo, hi, step)
         inits, (body,) = op.operands[3:], op.blocks
         arrays = self._carry(op, inits, body.args[1:])
-        scalars = [v for v in inits if not v.shape]
+        scalars = [self.homes.scalars[v] for v in inits if not v.shape]
 
         def trip(index: Value, *carried: Value) -> Sequence[Value]:
             self.homes.scalars[body.args[0]] = index
             return self._block(body, body.args[1:], carried, arrays)
 
         def loop() -> Sequence[Value]:
-            return self.write.loop(lo, hi, step, [self.homes.scalars[v] for v in scalars], trip,
-                                   hint=body.args[0].name, hints=[a.name for a in body.args[1:] if not a.shape])
+            return self.write.loop(lo, hi, step, scalars, trip, hint=body.args[0].name,
+                                   hints=[a.name for a in body.args[1:] if not a.shape])
 
         if self.pipelines.takes(op):
-            self.pipelines.loop(op, (lo, hi, step), arrays, loop)
-            self._results(op, (), arrays)
+            self._results(op, self.pipelines.loop(Loop(op, (lo, hi, step), scalars, trip), loop), arrays)
         else:
+            self.copies.arrive_all()
             self._results(op, loop(), arrays)
 
     def _terminating(self, source: Value, lo: Value, hi: Value, step: Value) -> tuple[Value, Value]:
@@ -74,6 +76,7 @@ class Control:
         return emit.op("select", stuck, lo, hi, hint="hi"), safe
 
     def while_loop(self, op: Op) -> None:
+        self.copies.arrive_all()
         test, body = op.blocks
         arrays = self._carry(op, op.operands, test.args)
         inits = [self.homes.scalars[v] for v in op.operands if not v.shape]
@@ -90,6 +93,7 @@ class Control:
 
     def if_op(self, op: Op) -> None:
         self.fusion.flush()
+        self.copies.arrive_all()
         arrays = [self.fusion.new_registers(v) if v.shape else None for v in op.results]
         then, otherwise = op.blocks
         last = self.write.when(

@@ -21,6 +21,7 @@ from tilelang.tiling.bank_layout import BankLayout
 from tilelang.tiling.fragment_plans import FragmentPlans
 from tilelang.tiling.mma import Swizzle
 from tilelang.tiling.mma_words import WordSwizzle
+from tilelang.tiling.numbers import Number
 
 DEEPEST_RECIPE = 24
 """A recipe of more nested ops is computed once and kept: the cost of computing it again grows with its depth."""
@@ -52,15 +53,18 @@ class Homes:
     swizzles: dict[Value, Swizzle] = field(default_factory=dict)
     word_swizzles: dict[Value, WordSwizzle] = field(default_factory=dict)
     """Operands of dots whose shared copy is not in row-major order."""
+    slots: dict[Value, Number] = field(default_factory=dict)
+    """Tiles whose shared array is a ring of several trips' tiles: where this trip's begins
+    (`tilelang.tiling.pipelines`)."""
     banks: Mapping[Value, BankLayout] = field(default_factory=dict)
     """Other tiles of which that is true (`tilelang.tiling.bank_plans`)."""
 
     @contextmanager
     def scope(self) -> Iterator[None]:
         """Homes found inside a branch or a loop's body are forgotten after it: not every path passes there."""
-        kept = dict(self.registers), dict(self.shared), dict(self.recipes), dict(self.fragments)
+        kept = dict(self.registers), dict(self.shared), dict(self.recipes), dict(self.fragments), dict(self.slots)
         yield
-        self.registers, self.shared, self.recipes, self.fragments = kept
+        self.registers, self.shared, self.recipes, self.fragments, self.slots = kept
 
     def settled(self, value: Value) -> bool:
         """True if the value can be had now, in some way."""

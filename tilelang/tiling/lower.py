@@ -8,8 +8,9 @@
 Three ideas, each in its own file: *homes* (where a tile lives: registers, shared memory, or nowhere because it can be
 computed again), *fusion* (ops on tiles of one size share a loop over registers), and exchanges through shared memory
 (`reductions`, `dots`, and reading other threads' elements). A dot runs on tensor cores, by patches of registers, or
-element by element (`dot_plans`), and a loop around it may fetch its operands ahead of time (`pipeline_plans`). Where
-facts about the launch allow it, loads and stores are `wide` and threads hold runs of neighbours (`vectors`). Tiles
+element by element (`dot_plans`). Where facts about the launch allow it, its operands go to shared memory past the
+registers (`copies`), a loop may fetch those of later trips ahead of time (`pipelines`), other loads and stores are
+`wide`, and threads hold runs of neighbours (`vectors`). Tiles
 that are written by rows and read by columns lie in shared memory in an order that suits both (`bank_plans`). A
 tile-level value that is a scalar is held by every thread and is the same in all of them. Barriers come last, from
 `tilelang.memory`.
@@ -36,7 +37,7 @@ from tilelang.tiling.bank_layout import BankLayout, Padded
 from tilelang.tiling.bank_plans import plan_banks
 from tilelang.tiling.cleanup import drop_unused
 from tilelang.tiling.control import Control
-from tilelang.tiling.dot_plans import DotPlans, plan_dots
+from tilelang.tiling.copies import Copies
 from tilelang.tiling.dots import Dots
 from tilelang.tiling.elements import Elements, Place
 from tilelang.tiling.fragments import Fragments
@@ -44,8 +45,8 @@ from tilelang.tiling.fusion import Fusion, outer_indices, reads_other_elements, 
 from tilelang.tiling.homes import VIEWS, Homes
 from tilelang.tiling.limits import check_depth, check_shared, fits, threads_for
 from tilelang.tiling.patches import Patches
-from tilelang.tiling.pipeline_plans import Pipeline, plan_pipelines
 from tilelang.tiling.pipelines import Pipelines
+from tilelang.tiling.plans import Plans, plans_to_try
 from tilelang.tiling.reductions import Reductions
 from tilelang.tiling.scans import Scans
 from tilelang.tiling.targets import Target
@@ -71,27 +72,21 @@ def lower(kernel: Kernel, target: Target, sink: Sink) -> Kernel:
 
 
 def _fitting(kernel: Kernel, target: Target, threads: int) -> Kernel:
-    """The thread kernel, without barriers so far, with as many stages as fit into shared memory.
-
-    Tensor cores and patches need room there to exchange accumulators; if there is none, they are not used.
-    """
-    plans = plan_dots(kernel, target, threads)
-    for stages in range(int(kernel.attrs.get("stages", 1)), 0, -1):  # type: ignore[arg-type]
-        pipelines = plan_pipelines(kernel, target, plans, stages)
-        if stages == 1 or pipelines:
-            lowered = _lowered(kernel, target, threads, plans, pipelines)
-            if fits(lowered, target) or not (plans.products or plans.patches):
-                return lowered
-    return _lowered(kernel, target, threads, DotPlans(), {})
+    """The thread kernel, without barriers so far, by the fastest plans that fit into shared memory."""
+    for plans in plans_to_try(kernel, target, threads):
+        lowered = _lowered(kernel, target, threads, plans)
+        if fits(lowered, target):
+            break
+    return lowered
 
 
-def _lowered(kernel: Kernel, target: Target, threads: int, plans: DotPlans, pipelines: dict[int, Pipeline]) -> Kernel:
+def _lowered(kernel: Kernel, target: Target, threads: int, plans: Plans) -> Kernel:
     """The thread kernel without barriers; without padding too, if it is too large with it."""
-    vectors = choose_vectors(kernel, target, threads, plans.products)
+    vectors = choose_vectors(kernel, target, threads, plans.dots, plans.copies)
     attrs = {**kernel.attrs, "threads": threads, "target": target.name}
     for padding in (True, False):
         banks = plan_banks(kernel, threads, vectors.widths, padding=padding)
-        written = _Lowering(kernel, target, threads, plans, pipelines, vectors, banks).kernel()
+        written = _Lowering(kernel, target, threads, plans, vectors, banks).kernel()
         lowered = share_memory(drop_unused(replace(written, level="thread", attrs=attrs)))
         if fits(lowered, target) or not any(isinstance(layout, Padded) for layout in banks.values()):
             break
@@ -101,13 +96,13 @@ def _lowered(kernel: Kernel, target: Target, threads: int, plans: DotPlans, pipe
 class _Lowering:
     """Goes through the tile kernel op by op."""
 
-    def __init__(self, kernel: Kernel, target: Target, threads: int, plans: DotPlans, pipelines: dict[int, Pipeline],
-                 vectors: Vectors, banks: Mapping[Value, BankLayout]):
+    def __init__(self, kernel: Kernel, target: Target, threads: int, plans: Plans, vectors: Vectors,
+                 banks: Mapping[Value, BankLayout]):
         self.source = kernel
         self.write = ThreadWriter(kernel, threads)
         self.write.widths = vectors.widths
-        self.homes = Homes(swizzles=plans.swizzles, word_swizzles=plans.word_swizzles, plans=plans.fragments,
-                           banks=banks)
+        dots = plans.dots
+        self.homes = Homes(swizzles=dots.swizzles, word_swizzles=dots.word_swizzles, plans=dots.fragments, banks=banks)
         self.elements = Elements(self.write, self.homes)
         uses = Uses(kernel)
         self.fusion = Fusion(self.write, self.homes, self.elements, uses, self._member)
@@ -115,16 +110,15 @@ class _Lowering:
         self.wide = WideAccesses(self.write, self.homes, self.fusion, self.accesses, vectors.wide)
         self.reductions = Reductions(self.write, self.homes, self.elements, self.fusion, target)
         self.scans = Scans(self.write, self.homes, self.fusion, target)
-        self.accumulators = accumulators = Accumulators(self.write, self.homes, self.elements, self.fusion, plans)
+        self.accumulators = accumulators = Accumulators(self.write, self.homes, self.elements, self.fusion, dots)
         self.fragments = Fragments(self.write, self.homes, self.elements, self.fusion)
         cores = TensorCores(self.write, self.homes, self.fusion, accumulators)
         patches = Patches(self.write, self.homes, self.elements, self.fusion, accumulators)
-        self.dots = Dots(self.write, self.homes, self.elements, self.fusion, uses, plans, cores,
+        self.dots = Dots(self.write, self.homes, self.elements, self.fusion, uses, dots, cores,
                          WordCores(self.write, self.homes, self.elements, self.fusion, accumulators), patches)
+        self.copies = Copies(self.write, self.homes, self.elements, self.accesses, plans.copies)
         self.control = Control(self.write, self.homes, self.elements, self.fusion, accumulators, self.fragments,
-                               Pipelines(self.write, self.homes, self.elements, self.accesses, cores, self._ops,
-                                         pipelines),
-                               self._ops)
+                               self.copies, Pipelines(self.copies, self._ops, plans.pipelines), self._ops)
         self._sites = {id(op): number for number, op in enumerate(
             op for op in kernel.walk() if op.name in ("assert", "print"))}
 
@@ -147,7 +141,9 @@ class _Lowering:
         if self.fragments.takes(op):
             self.fragments.op(op)
             return
-        if op.name not in ("dot", "for"):
+        if op.name == "dot":
+            self.copies.arrive(op.operands[:2])
+        elif op.name != "for":
             for operand in op.operands:
                 self.accumulators.release(operand)
         whole: dict[str, Callable[[Op], None]] = {
@@ -271,7 +267,11 @@ class _Lowering:
 
     def _memory(self, op: Op) -> None:
         shape = access(op).shape
-        if shape:
+        if op.name == "load" and op.result in self.homes.slots:
+            return
+        if self.copies.takes(op):
+            self.copies.start(op)
+        elif shape:
             for index in outer_indices(op):
                 if not self._computable(index):
                     self.fusion.in_shared(index)
@@ -279,11 +279,11 @@ class _Lowering:
                 self.wide.access(op)
             else:
                 self._join(op, prod(shape))
-            return
-        self.fusion.flush()
-        loaded = self.accesses.scalar(op)
-        if op.results and loaded is not None:
-            self.homes.scalars[op.result] = loaded
+        else:
+            self.fusion.flush()
+            loaded = self.accesses.scalar(op)
+            if op.results and loaded is not None:
+                self.homes.scalars[op.result] = loaded
 
     def _report(self, op: Op) -> None:
         """`assert` and `print`: on a tile, part of a loop; on a scalar, by thread 0 alone."""

@@ -13,6 +13,7 @@ from math import prod
 
 from tilelang.ir.access import access
 from tilelang.ir.core import Kernel, Op
+from tilelang.tiling.copy_plans import CHUNK_BYTES, CopyPlans, plan_copies
 from tilelang.tiling.dot_plans import plan_dots
 from tilelang.tiling.layout import LinearLayout
 from tilelang.tiling.limits import threads_for
@@ -72,12 +73,14 @@ def _coordinates(layout: LinearLayout, row: int, column: int) -> tuple[int, ...]
 def show_layouts(kernel: Kernel, target: Target) -> str:
     """What the lowering decides for the tiles that a tile kernel loads and stores, with a picture of each shape."""
     threads = threads_for(kernel, target)
-    vectors = choose_vectors(kernel, target, threads, plan_dots(kernel, target, threads).products)
+    dots = plan_dots(kernel, target, threads)
+    copies = plan_copies(kernel, target, dots)
+    vectors = choose_vectors(kernel, target, threads, dots, copies)
     shapes: dict[tuple[int, ...], list[str]] = {}
     for op in kernel.walk():
         if op.name in ("load", "store") and access(op).shape:
             lines = shapes.setdefault(access(op).shape, [])
-            lines += [line for line in [_access_line(op, vectors)] if line not in lines]
+            lines += [line for line in [_access_line(op, vectors, copies)] if line not in lines]
     parts = [f"{threads} threads on {target.name}"]
     for shape, lines in shapes.items():
         layout = LinearLayout(shape, threads, vectors.widths.get(prod(shape), 1))
@@ -85,7 +88,9 @@ def show_layouts(kernel: Kernel, target: Target) -> str:
     return "\n".join(parts)
 
 
-def _access_line(op: Op, vectors: Vectors) -> str:
+def _access_line(op: Op, vectors: Vectors, copies: CopyPlans) -> str:
+    if id(op) in copies.loads:
+        return f"  {op.name} {access(op).tensor.name}: {CHUNK_BYTES} bytes at once, straight to shared memory"
     width = vectors.widths[prod(access(op).shape)] if id(op) in vectors.wide else 1
     dtype = access(op).tensor.dtype
     return f"  {op.name} {access(op).tensor.name}: {width * dtype.bytes} bytes at once ({width} x {dtype})"

@@ -1,20 +1,23 @@
-"""Which loops around a dot can fetch their operands ahead of time.
+"""Which loops can fetch the operands of their dots ahead of time.
 
     for %k in %lo .. %hi (%acc) {              the loads of trip n + stages - 1 are under way
       %a = load %x, %rows, %depth       ->     while trip n multiplies
       %b = load %y, %depth, %cols
-      yield dot %a, %b, %acc
+      %next = dot %a, %b, %acc
+      ...
     }
 
-An analysis. A loop qualifies if it does nothing else, its accumulator stays in fragments (`dot_plans`), and its loads
-can be copied 16 bytes at a time: unmasked, from f16 or bf16 tensors of two axes, with a run of columns that starts at a
-multiple of 8. That rows are contiguous and aligned too, the launch's facts may tell (`tilelang.memory.axis`); without
-them the loop is written in both ways, and the kernel looks (`tilelang.tiling.pipelines`).
+An analysis. Two kinds of loops qualify. One may do what it likes, so long as it counts up by a constant: of its loads
+those are fetched ahead that are asynchronous copies anyway (`tilelang.tiling.copy_plans`), and whose indices follow
+from the loop's index alone. The other does nothing but add the product of two loads to an accumulator that stays in
+fragments (`dot_plans`). For that the facts of the launch need not prove anything: if they do not tell that rows are
+contiguous and aligned, the loop is written in both ways, and the kernel looks (`tilelang.tiling.pipelines`). The loads
+must be copyable 16 bytes at a time: unmasked, from f16 or bf16 tensors of two axes, with a run of columns that starts
+at a multiple of 8.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tilelang.ir.access import access
@@ -22,77 +25,114 @@ from tilelang.ir.core import Kernel, Op, Value
 from tilelang.ir.thread_ops import MOST_PENDING
 from tilelang.ir.tile_ops import TILE_OPS
 from tilelang.memory.axis import AxisAnalysis
-from tilelang.tiling.dot_plans import DotPlans, MmaPlan, is_transpose
-from tilelang.tiling.homes import COSTLY, VIEWS
+from tilelang.tiling.copy_plans import CHUNK, CHUNK_BYTES, CopyPlans, CopyRules
+from tilelang.tiling.dot_plans import DotPlans, is_transpose
 from tilelang.tiling.targets import Target
-from tilelang.tiling.uses import Uses
-
-CHUNK = 8
-"""Elements of 16 bits in an asynchronous copy."""
-
-DEEPEST = 16
-"""Index arithmetic nested deeper than this is not computed again for every copy."""
 
 
 @dataclass(frozen=True)
 class Pipeline:
-    """How a loop is pipelined: `loads` of the operands A and B, `others` the ops that compute their indices."""
+    """How a loop is pipelined: `loads` of operands, `others` the ops that compute their indices."""
 
-    dot: Op
-    product: MmaPlan
     loads: tuple[Op, ...]
     others: tuple[Op, ...]
     step: int
     stages: int
     axis: AxisAnalysis
 
-    def is_aligned(self, tensor: Value) -> bool:
+    def is_aligned(self, load: Op) -> bool:
         """Do the launch's facts say that rows are contiguous and begin at multiples of 16 bytes?"""
-        fact, name = self.axis.fact, tensor.name
-        return self.axis.facts.get(f"fact.{name}.stride1") == 1 and fact(f"{name}.stride0.div") >= CHUNK \
-            and fact(f"{name}.aligned") >= 16
+        fact, name = self.axis.fact, load.operands[0].name
+        by_rows = self.axis.facts.get(f"fact.{name}.stride1") == 1 and fact(f"{name}.stride0.div") >= CHUNK \
+            and fact(f"{name}.aligned") >= CHUNK_BYTES
+        return self._is_proved(load) or by_rows
 
-    def has_whole_chunks(self, tensor: Value) -> bool:
+    def has_whole_chunks(self, load: Op) -> bool:
         """Is the number of columns known to be a multiple of 8, so that a chunk is inside or outside as a whole?"""
-        columns = tensor.type.dims[1]  # type: ignore[union-attr]
-        return columns % CHUNK == 0 if isinstance(columns, int) else self.axis.fact(f"{columns}.div") >= CHUNK
+        columns = load.operands[0].type.dims[-1]  # type: ignore[union-attr]
+        whole = columns % CHUNK == 0 if isinstance(columns, int) else self.axis.fact(f"{columns}.div") >= CHUNK
+        return self._is_proved(load) or whole
+
+    def _is_proved(self, load: Op) -> bool:
+        return self.axis.width(load, CHUNK_BYTES) == CHUNK
 
 
-def plan_pipelines(kernel: Kernel, target: Target, plans: DotPlans, stages: int) -> dict[int, Pipeline]:
+def plan_pipelines(kernel: Kernel, target: Target, plans: DotPlans, copies: CopyPlans,
+                   stages: int) -> dict[int, Pipeline]:
     """The loops to be pipelined, by `id`, with as many stages as asked for (and possible)."""
-    if not target.async_copy or stages < 2 or not plans.carried:
+    if not target.async_copy or stages < 2 or not plans.products:
         return {}
-    planner = _Planner(kernel, plans, min(stages, MOST_PENDING + 2))
+    planner = _Planner(CopyRules(kernel, target, plans), copies, min(stages, MOST_PENDING + 2))
     found = {id(op): planner.pipeline(op) for op in kernel.walk() if op.name == "for"}
     return {loop: pipeline for loop, pipeline in found.items() if pipeline is not None}
 
 
 class _Planner:
-    def __init__(self, kernel: Kernel, plans: DotPlans, stages: int):
-        self.plans = plans
+    def __init__(self, rules: CopyRules, copies: CopyPlans, stages: int):
+        self.rules = rules
+        self.copies = copies
         self.stages = stages
-        self.uses = Uses(kernel)
-        self.axis = AxisAnalysis(kernel)
-        self.definitions = {value: op for op in kernel.walk() for value in op.results}
+        self.plans = rules.plans
+        self.uses = rules.uses
+        self.definitions = rules.definitions
 
     def pipeline(self, loop: Op) -> Pipeline | None:
+        step = self._constant(loop.operands[2])
+        if step is None or step <= 0:
+            return None
+        loads, others = self._product(loop) or self._copied(loop)
+        return Pipeline(loads, others, step, self.stages, self.rules.axis) if loads else None
+
+    # ---------------------------------------------------------------- loads that are copies anyway
+
+    def _copied(self, loop: Op) -> tuple[tuple[Op, ...], tuple[Op, ...]]:
+        """Those whose indices follow from the loop's index, and the ops that compute these."""
+        (body,) = loop.blocks
+        loads, needed = [], set()
+        for op in body.ops:
+            if id(op) in self.copies.loads:
+                behind = self._behind(op, loop)
+                if behind is not None:
+                    loads.append(op)
+                    needed |= behind
+        return tuple(loads), tuple(op for op in body.ops if id(op) in needed)
+
+    def _behind(self, load: Op, loop: Op) -> set[int] | None:
+        """The ops of the body, by `id`, that compute the operands of a load; None if a later trip's are not known."""
+        (body,) = loop.blocks
+        inside, found, waiting = {id(op) for op in body.ops}, set(), list(load.operands)
+        while waiting:
+            value = waiting.pop()
+            op = self.definitions.get(value)
+            if value in body.args[1:]:
+                return None
+            if op is None or id(op) not in inside or id(op) in found:
+                continue
+            if not self._is_index_arithmetic(op):
+                return None
+            found.add(id(op))
+            waiting += op.operands
+        return found
+
+    # ---------------------------------------------------------------- loops that only add products
+
+    def _product(self, loop: Op) -> tuple[tuple[Op, ...], tuple[Op, ...]] | None:
+        """The loads and the other ops of a loop that adds one product to its accumulator; None for other loops."""
         (body,) = loop.blocks
         _, *carried = body.args
-        step = self._constant(loop.operands[2])
-        if len(carried) != 1 or carried[0] not in self.plans.carried or step is None or step <= 0:
+        if len(carried) != 1 or carried[0] not in self.plans.carried:
             return None
         (dot,) = self.uses.of(carried[0])
-        product = self.plans.products.get(id(dot))
-        if product is None or dot.operands[0].dtype.bits != 16:
+        if id(dot) not in self.plans.products or dot.operands[0].dtype.bits != 16:
             return None
         loads = [self._load(operand, dot) for operand in dot.operands[:2]]
         if any(load is None or load not in body.ops for load in loads):
             return None
         found = tuple(load for load in loads if load is not None)
         others = [op for op in body.ops[:-1] if op is not dot and op not in found and not is_transpose(op)]
-        if not all(self._is_copyable(load) for load in found) or not self._only_index_arithmetic(others):
+        if not all(self._is_copyable(load) for load in found) or not all(map(self._is_index_arithmetic, others)):
             return None
-        return Pipeline(dot, product, found, tuple(others), step, self.stages, self.axis)
+        return found, tuple(others)
 
     def _load(self, operand: Value, dot: Op) -> Op | None:
         """The load that an operand, or what it is the transpose of, comes from, if nothing else uses it."""
@@ -109,29 +149,18 @@ class _Planner:
             return False
         rows, columns = parts.indices
         shapes = len(rows.shape) == len(columns.shape) == 1 and columns.shape[0] % CHUNK == 0
-        along = self.axis.of(columns)
-        return shapes and self._is_computable(rows, 0) and self._is_computable(columns, 0) \
+        along = self.rules.axis.of(columns)
+        return shapes and self.rules.is_computable(rows) and self.rules.is_computable(columns) \
             and along.counts and along.divisor >= CHUNK
 
-    def _only_index_arithmetic(self, ops: Sequence[Op]) -> bool:
-        return all(self._is_computable(op.result, 0) if op.results and op.result.shape else _is_scalar_arithmetic(op)
-                   for op in ops)
+    # ---------------------------------------------------------------- indices
 
-    def _is_computable(self, value: Value, depth: int) -> bool:
-        """Can an element be computed from its coordinates and scalars?"""
-        op = self.definitions.get(value)
-        if not value.shape or (op is not None and op.name in ("const", "iota")):
-            return True
-        if op is None or depth > DEEPEST or op.name in COSTLY or not (
-                TILE_OPS[op.name].elementwise or op.name in VIEWS):
-            return False
-        return all(self._is_computable(operand, depth + 1) for operand in op.operands)
+    def _is_index_arithmetic(self, op: Op) -> bool:
+        if op.results and op.result.shape:
+            return self.rules.is_computable(op.result)
+        return op.name == "const" or TILE_OPS[op.name].elementwise
 
     def _constant(self, value: Value) -> int | None:
         op = self.definitions.get(value)
         number = op.attrs["value"] if op is not None and op.name == "const" else None
         return number if isinstance(number, int) else None
-
-
-def _is_scalar_arithmetic(op: Op) -> bool:
-    return op.name == "const" or TILE_OPS[op.name].elementwise

@@ -9,7 +9,8 @@
 A chunk stays in its row or column; only the loop's index is added to the other (`tilelang.tiling.motion`). So one
 comparison decides whether the chunk is inside, and what is left of its address is an addition. All of it is on i32,
 which the fact `small` allows, and without a branch: in the last trips nothing is left to copy, and all limits say so.
-It refuses where chunks may be cut by the tensor's edge, or where threads and chunks do not divide evenly.
+It refuses where chunks may be cut by the tensor's edge, where threads and chunks do not divide evenly, and where a mask
+changes from trip to trip.
 """
 
 from __future__ import annotations
@@ -19,16 +20,15 @@ from dataclasses import dataclass, replace
 
 from tilelang.dtypes import I32
 from tilelang.ir.access import Access, access
-from tilelang.ir.core import Op, Value
+from tilelang.ir.core import Attr, Op, Value
 from tilelang.passes.ranges import Range
 from tilelang.tiling.accesses import Accesses
-from tilelang.tiling.elements import Elements
-from tilelang.tiling.homes import Homes
+from tilelang.tiling.copies import Copies
+from tilelang.tiling.copy_plans import CHUNK
 from tilelang.tiling.index import INDEX
 from tilelang.tiling.motion import Motion
 from tilelang.tiling.numbers import Number
-from tilelang.tiling.pipeline_plans import CHUNK, Pipeline
-from tilelang.tiling.writer import ThreadWriter
+from tilelang.tiling.pipeline_plans import Pipeline
 
 LARGEST = 1 << 30
 """Steps and tiles beyond this could leave 32 bits."""
@@ -61,7 +61,7 @@ def is_steady(plan: Pipeline, accesses: Accesses, motion: Motion, bounds: Sequen
     fits = lo is not None and end is not None and index is not None and min(lo.lo, end.lo, index.lo) >= 0 \
         and _is_narrow(lo) and _is_narrow(index)
     return accesses.small and fits and plan.step * plan.stages < LARGEST and all(
-        _moving_axis(load, motion) is not None and plan.has_whole_chunks(load.operands[0])
+        _moving_axis(load, motion) is not None and plan.has_whole_chunks(load)
         and _divides(load, threads) for load in plan.loads)
 
 
@@ -71,8 +71,11 @@ def _is_narrow(known: Range) -> bool:
 
 
 def _moving_axis(load: Op, motion: Motion) -> int | None:
-    moves = [motion.of(index) for index in access(load).indices]
-    return moves.index(1) if sorted(m for m in moves if m is not None) == [0, 1] else None
+    """The axis of the tensor along which the tile moves, if that is all that changes."""
+    parts = access(load)
+    moves = [motion.of(index) for index in parts.indices]
+    stays = parts.mask is None or motion.of(parts.mask) == 0
+    return moves.index(1) if stays and (moves.count(0), moves.count(1)) == (len(moves) - 1, 1) else None
 
 
 def _divides(load: Op, threads: int) -> bool:
@@ -87,13 +90,11 @@ def _divides(load: Op, threads: int) -> bool:
 class SteadyCopies:
     """Writes them: `ready` before the loop, `copy` in it."""
 
-    def __init__(self, plan: Pipeline, write: ThreadWriter, homes: Homes, elements: Elements, accesses: Accesses,
-                 motion: Motion, hi: Value):
-        self.plan = plan
-        self.write = write
-        self.homes = homes
-        self.elements = elements
-        self.accesses = accesses
+    def __init__(self, plan: Pipeline, copies: Copies, motion: Motion, hi: Value):
+        self.write = copies.write
+        self.homes = copies.homes
+        self.elements = copies.elements
+        self.accesses = copies.accesses
         self.ahead = (plan.stages - 1) * plan.step
         self.loads = [self._ready(load, motion, hi) for load in plan.loads]
 
@@ -129,10 +130,11 @@ class SteadyCopies:
     def _ready_chunk(self, steady: Steady, hi: Value, number: Value, chunk: tuple[Number, Number]) -> None:
         """For the first trip that there could be, at index 0."""
         parts, axis, emit = access(steady.load), steady.axis, self.write.emit
-        indices = [self.elements.at_coordinates(index, (at.value,), {})
-                   for index, at in zip(parts.indices, chunk, strict=True)]
+        coordinates = [at.value for at in chunk]
+        indices = self.accesses.indices_at(steady.load, coordinates)
+        mask = self.elements.at_coordinates(parts.mask, coordinates, {}) if parts.mask is not None else None
         stays = tuple(checked and n != axis for n, checked in enumerate(parts.checked))
-        inside, offset = self.accesses.inside_and_offset(replace(parts, checked=stays), indices, I32)
+        inside, offset = self.accesses.inside_and_offset(replace(parts, checked=stays), indices, I32, mask=mask)
         limit = self._limit(parts, axis, indices[axis], hi)
         if inside is not None:
             limit = emit.op("select", inside, limit, self.write.index.number(0), hint="limit")
@@ -153,13 +155,13 @@ class SteadyCopies:
 
     # ---------------------------------------------------------------- in the loop
 
-    def copy(self, now: Value, slot: Number, rings: list[Value]) -> None:
+    def copy(self, now: Value, slot: Number, rings: list[Value], attrs: dict[str, Attr]) -> None:
         """Start the copies for the trip that comes `stages - 1` trips after the one at index `now` (i32)."""
         for steady, ring in zip(self.loads, rings, strict=True):
             with self.write.emit.at(steady.load.span):
-                self._copy(steady, ring, now, slot)
+                self._copy(steady, ring, now, slot, attrs)
 
-    def _copy(self, steady: Steady, ring: Value, now: Value, slot: Number) -> None:
+    def _copy(self, steady: Steady, ring: Value, now: Value, slot: Number, attrs: dict[str, Attr]) -> None:
         emit, index, tensor = self.write.emit, self.write.index, steady.load.operands[0]
         rows, columns = steady.load.result.shape
         moved = emit.op("add", now, index.number(self.ahead), hint="ahead")
@@ -173,6 +175,6 @@ class SteadyCopies:
             source = emit.op("add", self.write.read(steady.sources, number, hint="source"), moved, hint="source")
             more = emit.op("lt", now, self.write.read(steady.limits, number, hint="limit"), hint="more")
             count = emit.op("select", more, index.number(CHUNK), index.number(0), hint="count")
-            emit.effect("shared.copy_async", ring, at.value, tensor, self.accesses.widened(source), count, placed=True)
+            emit.effect("shared.copy_async", ring, at.value, tensor, self.accesses.widened(source), count, **attrs)
 
         self.write.count(steady.count, (), start, hint="r", unroll=True)

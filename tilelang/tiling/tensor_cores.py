@@ -63,7 +63,7 @@ class TensorCores:
         left = self._packed(a, plan) if self.accumulators.keeps(a, plan.layout) else self._staged(a, True)
         right = self._staged(b, False)
         fragments = self.accumulators.take_from(op, plan.layout)
-        self.multiply(plan, fragments, left, right)
+        self.accumulators.by_threads(plan.layout, lambda: self._multiply(plan, fragments, left, right))
         self.accumulators.give(op.result, acc, fragments)
 
     def _staged(self, operand: Value, of_a: bool) -> Staged:
@@ -75,7 +75,8 @@ class TensorCores:
             array = self.homes.shared[source]
         if array is None:
             array = self.fusion.in_shared(operand)
-        return Staged(array, MatrixRead(self.homes.swizzles[source], of_a, k_last=of_a != turned))
+        read, slot = MatrixRead(self.homes.swizzles[source], of_a, k_last=of_a != turned), self.homes.slots.get(source)
+        return Staged(array, read) if slot is None else Staged(array, read, slot, placed=True)
 
     def _packed(self, operand: Value, plan: MmaPlan) -> Packed:
         """The accumulators of two pieces of 16 x 8, side by side, are a fragment of 16 x 16 of A."""
@@ -97,12 +98,8 @@ class TensorCores:
 
     # ---------------------------------------------------------------- the product
 
-    def multiply(self, plan: MmaPlan, acc: Value, left: Staged | Packed, right: Staged) -> None:
-        """Add the product of a dot's operands to the fragments `acc`."""
-        self.accumulators.by_threads(plan.layout, lambda: self._multiply(plan, acc, left, right))
-
     def _multiply(self, plan: MmaPlan, acc: Value, left: Staged | Packed, right: Staged) -> None:
-        """One warp's part of the product."""
+        """Add one warp's part of the product of a dot's operands to the fragments `acc`."""
         down, across = plan.layout.pieces
         thread, each = self.accumulators.thread, self.accumulators.each
         warp, lane = thread // WARP, thread % WARP

@@ -1,0 +1,139 @@
+"""Which tiles go from global to shared memory in chunks of 16 bytes, past the registers.
+
+    %k: f16[64, 64] = load %x, %head, %keys, %width         the tile is never in registers: each thread asks for
+    %t: f16[64, 64] = permute %k {axes = (1, 0)}      ->    chunks of 8 neighbours, which arrive where `ldmatrix`
+    %s: f32[64, 64] = dot %q, %t, %zero                     reads them while the thread goes on
+
+An analysis: it reads the tile kernel and changes nothing. A load qualifies if the target has asynchronous copies, its
+tensor is one of 16-bit elements that the kernel only reads, and nobody reads the tile but dots on tensor cores
+(`tilelang.tiling.dot_plans`), as it is or transposed. The facts of the launch must prove that a chunk is contiguous,
+begins at a multiple of 16 bytes, and is inside the tensor and not masked off as a whole (`tilelang.memory.axis`). Any
+thread must be able to compute where a chunk is. What is outside is zero: another `else` is refused. Loads that do not
+qualify are written element by element, as before.
+
+A load that stands further down in the same block, and could be asked for as soon as this one, is: its copy goes on
+while the first dot multiplies.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import copysign
+
+from tilelang.ir.access import Access, access
+from tilelang.ir.core import Block, Kernel, Op, TensorType, Value
+from tilelang.ir.thread_ops import MOST_PENDING
+from tilelang.ir.tile_ops import TILE_OPS
+from tilelang.memory.axis import AxisAnalysis
+from tilelang.tiling.dot_plans import WORDS, DotPlans, is_transpose
+from tilelang.tiling.homes import COSTLY, VIEWS
+from tilelang.tiling.targets import Target
+from tilelang.tiling.uses import Uses
+
+CHUNK = 8
+"""Elements of 16 bits in an asynchronous copy."""
+CHUNK_BYTES = 16
+
+DEEPEST = 16
+"""Index arithmetic nested deeper than this is not computed again for every copy."""
+
+
+@dataclass(frozen=True)
+class CopyPlans:
+    """`loads`: by `id` of the op, those that are asynchronous copies. `early`: of some of these, the loads further down
+    that are asked for together with it, in their order."""
+
+    loads: frozenset[int] = frozenset()
+    early: dict[int, tuple[Op, ...]] = field(default_factory=dict)
+
+
+def plan_copies(kernel: Kernel, target: Target, plans: DotPlans) -> CopyPlans:
+    """The loads of a tile kernel that are written as asynchronous copies."""
+    rules = CopyRules(kernel, target, plans)
+    loads = frozenset(id(op) for op in kernel.walk() if op.name == "load" and rules.why_not(op) is None)
+    found = CopyPlans(loads)
+    if loads:
+        _ask_early(kernel.body, found)
+    return found
+
+
+def _ask_early(block: Block, found: CopyPlans) -> None:
+    """Groups in one block: a load takes those along whose operands are computed before it."""
+    place = {value: number for number, op in enumerate(block.ops) for value in op.results}
+    waiting = [(number, op) for number, op in enumerate(block.ops) if id(op) in found.loads]
+    while waiting:
+        (first, leader), *rest = waiting
+        ready = [op for _, op in rest if all(place.get(v, -1) < first for v in op.operands)][:MOST_PENDING]
+        if ready:
+            found.early[id(leader)] = tuple(ready)
+        waiting = [(number, op) for number, op in rest if op not in ready]
+    for op in block.ops:
+        for inner in op.blocks:
+            _ask_early(inner, found)
+
+
+class CopyRules:
+    """Answers for the loads of one tile kernel."""
+
+    def __init__(self, kernel: Kernel, target: Target, plans: DotPlans):
+        self.target = target
+        self.plans = plans
+        self.uses = Uses(kernel)
+        self.axis = AxisAnalysis(kernel)
+        self.definitions = {value: op for op in kernel.walk() for value in op.results}
+
+    def why_not(self, load: Op) -> str | None:
+        """What keeps a load from being an asynchronous copy; None if nothing does."""
+        parts, tile = access(load), load.result
+        if not self.target.async_copy:
+            return "the target has no asynchronous copies"
+        if tile.dtype.bits != 16 or len(tile.shape) != 2:
+            return "it is no matrix of 16-bit elements"
+        if not self._is_read_only(parts.tensor):
+            return "the kernel writes to its tensor"
+        if not self._only_products_read(load):
+            return "not only dots on tensor cores read it"
+        if parts.other is not None and not self._is_zero(parts.other):
+            return "what is outside is not zero"
+        if self.axis.width(load, CHUNK_BYTES) != CHUNK:
+            return "no facts say that its chunks are whole and aligned"
+        if not self._is_reachable(parts):
+            return "its indices have to be looked up"
+        return None
+
+    def _is_read_only(self, tensor: Value) -> bool:
+        return isinstance(tensor.type, TensorType) and tensor.type.mode == "in"
+
+    def _only_products_read(self, load: Op) -> bool:
+        tile = load.result
+        users = [(tile, user) for user in self.uses.of(tile)]
+        turned = [user for _, user in users if is_transpose(user)]
+        readers = [(v, user) for v, user in users if user not in turned]
+        readers += [(op.result, user) for op in turned for user in self.uses.of(op.result)]
+        return bool(readers) and all(self._is_product(user) and v in user.operands[:2] for v, user in readers)
+
+    def _is_product(self, op: Op) -> bool:
+        plan = self.plans.products.get(id(op))
+        return plan is not None and plan.kind not in WORDS
+
+    def _is_zero(self, value: Value) -> bool:
+        op = self.definitions.get(value)
+        while op is not None and op.name in VIEWS:
+            op = self.definitions.get(op.operands[0])
+        if op is None or op.name != "const":
+            return False
+        number = float(op.attrs["value"])  # type: ignore[arg-type]
+        return number == 0 and copysign(1, number) > 0
+
+    def _is_reachable(self, parts: Access) -> bool:
+        return all(self.is_computable(v) for v in (*parts.indices, parts.mask) if v is not None)
+
+    def is_computable(self, value: Value, depth: int = 0) -> bool:
+        """Can an element be computed from its coordinates and scalars?"""
+        op = self.definitions.get(value)
+        if not value.shape or (op is not None and op.name in ("const", "iota")):
+            return True
+        if op is None or depth > DEEPEST or op.name in COSTLY or not (
+                TILE_OPS[op.name].elementwise or op.name in VIEWS):
+            return False
+        return all(self.is_computable(operand, depth + 1) for operand in op.operands)
