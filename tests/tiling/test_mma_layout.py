@@ -46,7 +46,7 @@ def test_four_matrices_make_a_fragment():
 
 @pytest.mark.parametrize(("columns", "width", "most"), [
     (64, 1, 1), (64, 2, 1), (64, 4, 1), (64, 8, 1), (128, 1, 1), (128, 2, 1), (128, 4, 1), (128, 8, 1),
-    (32, 4, 2), (32, 8, 1), (256, 4, 1), (256, 8, 2)])
+    (32, 1, 1), (32, 2, 1), (32, 4, 1), (32, 8, 1), (256, 4, 1), (256, 8, 2), (16, 4, 2)])
 def test_the_exchange_read_in_runs(columns, width, most):
     """Each lane reads its run element by element: `most` lanes at most meet in one bank."""
     for start, element in itertools.product(range(0, 16 * columns, 32 * width), range(width)):

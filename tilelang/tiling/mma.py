@@ -236,12 +236,13 @@ def exchange_position(row: AnyNumber, column: AnyNumber, columns: int) -> AnyNum
     Rows keep their elements, and blocks of 32 columns too; within a block the place is exclusive-ored with a number
     made of the row's and the block's. A warp that stores one register of each lane, 8 rows of 4 columns with gaps of
     one, meets each bank once; and so does one whose lanes each read a run of 1, 2, 4 or 8 neighbours, element by
-    element (in rows of 64 or 128; in others at most 2 lanes meet). `columns` is a power of two, 16 or more.
+    element (in rows of 32, 64 or 128; in others at most 2 lanes meet). `columns` is a power of two, 16 or more.
     """
     if columns < BLOCK:
         return row * columns + (column ^ (row % 4 // 2 * 8 + row // 4 % 2))
     far, farther = column // BLOCK, column // (2 * BLOCK)
-    turn = (row ^ row // 4 ^ far ^ farther) % 2 + (far ^ row // 4) % 2 * 2 + (farther ^ row // 2) % 2 * 4
+    second = row // 2 if columns == BLOCK else far  # what tells apart those that a warp reads in runs of 4
+    turn = (row ^ row // 4 ^ far ^ farther) % 2 + (second ^ row // 4) % 2 * 2 + (farther ^ row // 2) % 2 * 4
     return row * columns + (column ^ (row % 4 * 8 + turn))
 
 
