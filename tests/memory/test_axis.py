@@ -70,3 +70,16 @@ def test_a_loop_over_blocks_starts_each_at_a_multiple():
   }""", dims=("N",))
     (loop,) = (op for op in kernel.walk() if op.name == "for")
     assert AxisAnalysis(kernel).of(loop.blocks[0].args[0]) == Axis(False, MOST, 8)
+
+
+def test_one_index_may_serve_two_axes():
+    """After common subexpressions are merged, the rows and the columns of a square can be one value."""
+    kernel = tile_kernel("%x: in f32[64, 64]", """
+  %i: i32[64] = iota
+  %v: f32[64, 64] = load %x, %i, %i {checked = (false, false), mask = false, other = false, pointwise = false}
+  %d: f32[64] = load %x, %i, %i {checked = (false, false), mask = false, other = false, pointwise = true}
+""")
+    facts = {"fact.x.stride1": 1, "fact.x.stride0.div": 16, "fact.x.aligned": 16}
+    kernel = replace(kernel, attrs={**kernel.attrs, **facts})
+    square, diagonal = (op for op in kernel.walk() if op.name == "load")
+    assert (AxisAnalysis(kernel).width(square, 16), AxisAnalysis(kernel).width(diagonal, 16)) == (4, 1)

@@ -88,11 +88,11 @@ class AxisAnalysis:
         if not parts.shape or parts.tensor.dtype.is_bool:
             return 1
         width = min(bytes_at_once // parts.tensor.dtype.bytes, gcd(parts.shape[-1], MOST))
-        along = [index for index in parts.indices if index.shape and self._moves(op, index)]
-        if len(along) != 1 or not self.of(along[0]).counts:
+        along = self._along(op)
+        if len(along) != 1 or not self.of(parts.indices[along[0]]).counts:
             return 1
         for axis, index in enumerate(parts.indices):
-            width = min(width, self._of_index(parts.tensor, axis, index, parts.checked[axis], index is along[0]))
+            width = min(width, self._of_index(parts.tensor, axis, index, parts.checked[axis], axis == along[0]))
         for value in (parts.mask, parts.other):
             if value is not None:
                 width = min(width, self.of(value).alike)
@@ -100,14 +100,15 @@ class AxisAnalysis:
 
     def goes_along(self, op: Op) -> bool:
         """Are the neighbours of the accessed shape at one distance in memory, whatever it is?"""
-        return any(index.shape and self._moves(op, index) and self.of(index).counts for index in access(op).indices)
+        return any(self.of(access(op).indices[axis]).counts for axis in self._along(op))
 
-    def _moves(self, op: Op, index: Value) -> bool:
-        """Does this index change along the last axis of the accessed shape?"""
+    def _along(self, op: Op) -> list[int]:
+        """The axes of the tensor whose indices change along the last axis of the accessed shape."""
         parts = access(op)
+        tiles = [axis for axis, index in enumerate(parts.indices) if index.shape]
         if parts.pointwise or len(parts.shape) == 1:
-            return self.of(index).alike < MOST
-        return index is [i for i in parts.indices if i.shape][-1]
+            return [axis for axis in tiles if self.of(parts.indices[axis]).alike < MOST]
+        return tiles[-1:]
 
     def _of_index(self, tensor: Value, axis: int, index: Value, checked: bool, moves: bool) -> int:
         known, name = self.of(index), f"{tensor.name}.stride{axis}"
