@@ -699,8 +699,8 @@ print("on the model the same as the interpreter:",
       np.allclose(twice(*three, device="model"), twice(*three, device="reference"), atol=1e-3))
 
 # %% [markdown]
-# What is written there is the right operand of the second product, never `p`. (It may have the name of an older array, whose place it
-# takes; see chapter 10.) The exponential is computed where the accumulator is ([`fragments.py`](../tilelang/tiling/fragments.py)), and sums along its rows need two shuffles, among the four
+# Not `p`, and not the right operand of the second product either: that was asked for along with the others, and has arrived by itself (chapter
+# 10). The exponential is computed where the accumulator is ([`fragments.py`](../tilelang/tiling/fragments.py)), and sums along its rows need two shuffles, among the four
 # lanes that share a row.
 #
 # ### And without tensor cores

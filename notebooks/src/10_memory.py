@@ -576,7 +576,11 @@ pipeline_outline(piped.body.ops)
 
 # %% [markdown]
 # Copies are put into groups by `commit`; `wait` waits until all but the newest few groups have arrived. Then the barrier: what *I* have waited
-# for, others see only behind it. It also makes sure that all are done with the slot that is filled next. One barrier a trip serves both.
+# for, others see only behind it. It also makes sure that all are done with the slot that is filled next. One barrier a trip serves both. After the loop
+# nothing may still be on its way into memory that somebody else gets.
+#
+# What else a trip does is free: `attention.tile` fetches keys and values ahead, and computes its softmax between two products. A tile for a product
+# outside a loop, like the queries, is copied in the same way, with no more than a wait in front of its first use.
 #
 # To wait for too little is a mistake that hardly ever shows on a GPU, for the data nearly always come in time. The model knows what is still in
 # flight:
@@ -731,6 +735,9 @@ outline(fresh_product().compile(left, right, stages=1, target=bare).thread_ir.bo
 # back one at a time: no tensor cores, tensor cores without the swizzle, with it, asynchronous copies, and at last a larger tile.
 
 # %%
+waiting = replace(sm_80, name="sm_80, no asynchronous copies", async_copy=False)
+
+
 def unswizzled(**metas):
     with patch.object(Swizzle, "turn", lambda self, row: row * 0):
         return profiled(fresh_product(), left, right, **metas)
@@ -739,8 +746,8 @@ def unswizzled(**metas):
 steps = {
     "naive": profiled(naive, left, right),
     "staged in shared memory": profiled(fresh_product(), left, right, target=bare, stages=1),
-    "tensor cores": unswizzled(stages=1),
-    "... swizzled": profiled(fresh_product(), left, right, stages=1),
+    "tensor cores": unswizzled(target=waiting, stages=1),
+    "... swizzled": profiled(fresh_product(), left, right, target=waiting, stages=1),
     "... asynchronous copies": profiled(fresh_product(), left, right, stages=3),
     "... tiles of 64 x 64": profiled(fresh_product(), left, right, stages=3, B=64),
 }
@@ -842,7 +849,7 @@ print("conflicts:", report.total.conflicts)
 #
 # **Where this differs from the real thing.** The model counts; it does not time. Its seconds are lower bounds that assume perfect overlap, and it has no L1 cache, no latency
 # and no order of warps. Triton's axis analysis is richer: it tracks several axes and constant values, and learns alignment by specialising on arguments divisible by 16, as we do. Triton
-# derives all its swizzles from layouts, those for products too. Its pipeliner handles loops with more in them than loads and one product. On Hopper the copies are made by a unit
+# derives all its swizzles from layouts, those for products too. Its pipeliner also fetches ahead what has to be looked up in another load. On Hopper the copies are made by a unit
 # of its own (TMA), which moves whole tiles and swizzles on the way, and barriers become objects in shared memory that count arriving bytes.
 #
 # ## Further reading
