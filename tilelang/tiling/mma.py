@@ -61,11 +61,12 @@ class AccumulatorLayout:
     """A tile of f32 of this shape over a grid of `warps`, row-major: warp w is at row w // warps[1].
 
     The extents must be multiples of 16 and 8 times the number of warps along them. Threads beyond the grid of warps
-    hold nothing.
+    hold nothing. Each warp's rows are neighbours, or `striped`: 16 rows go to each row of warps in turn.
     """
 
     shape: tuple[int, int]
     warps: tuple[int, int]
+    striped: bool = False
 
     @property
     def part(self) -> tuple[int, int]:
@@ -90,10 +91,11 @@ class AccumulatorLayout:
     def place(self, coordinates: tuple[int, int]) -> tuple[int, int]:
         """The (thread, register) that holds the element at `coordinates`."""
         (row, column), (rows, columns) = coordinates, self.part
-        warp = row // rows * self.warps[1] + column // columns
-        row, column = row % rows, column % columns
+        high, down = (row // 16 % self.warps[0], row // 16 // self.warps[0]) if self.striped else (
+            row // rows, row % rows // 16)
+        warp, column = high * self.warps[1] + column // columns, column % columns
         lane = row % 8 * 4 + column % 8 // 2
-        piece = row // 16 * self.pieces[1] + column // 8
+        piece = down * self.pieces[1] + column // 8
         return warp * WARP + lane, piece * 4 + row % 16 // 8 * 2 + column % 2
 
     def coordinates(self, thread: int, register: int) -> tuple[int, int] | None:
@@ -105,36 +107,57 @@ class AccumulatorLayout:
         warp, lane, piece = thread // WARP, thread % WARP, register // 4
         row, column = c_element(lane, register % 4)
         down, across = piece // self.pieces[1], piece % self.pieces[1]
-        return (warp // self.warps[1] * self.part[0] + down * PIECE[0] + row,
+        apart = (PIECE[0], self.warps[0] * PIECE[0]) if self.striped else (self.part[0], PIECE[0])
+        return (warp // self.warps[1] * apart[0] + down * apart[1] + row,
                 warp % self.warps[1] * self.part[1] + across * PIECE[1] + column)
 
-    # ---------------------------------------------------------------- slabs: 16 rows of each warp
+    # ---------------------------------------------------------------- slabs: 16 rows of each warp, or 8
 
     @property
     def slabs(self) -> int:
-        return self.pieces[0]
+        return self.pieces[0] * self.halves
+
+    @property
+    def halves(self) -> int:
+        """2 if a slab has 8 rows of each warp: 16 rows, striped, would be more than 32 registers, and as many places in
+        shared memory, which the compilers behind this one keep at hand where there are several slabs."""
+        return 2 if self.striped and self.pieces[0] > 1 and self.pieces[1] > 8 else 1
 
     @property
     def slab_size(self) -> int:
         """Elements of one slab."""
-        return self.warps[0] * PIECE[0] * self.shape[1]
+        return self.warps[0] * PIECE[0] * self.shape[1] // self.halves
 
     @property
     def slab_registers(self) -> int:
-        """Registers of each thread in one slab, one after another."""
-        return self.pieces[1] * 4
+        """Registers of each thread in one slab."""
+        return self.pieces[1] * 4 // self.halves
+
+    def slab_register(self, slab: int, register: AnyNumber) -> AnyNumber:
+        """The register that is the slab's of this number."""
+        if self.halves == 1:
+            return register + slab * self.slab_registers
+        return register // 2 * 4 + register % 2 + (slab // 2 * self.pieces[1] * 4 + slab % 2 * 2)
 
     def slab_position(self, thread: AnyNumber, register: AnyNumber) -> AnyNumber:
         """Where in its slab an element is stored; `register` counts those of the slab."""
+        if self.halves == 2:
+            lane = thread % WARP
+            row, column = thread // WARP * 8 + lane // 4, register // 2 * 8 + lane % 4 * 2 + register % 2
+            return exchange_position(row, column, self.shape[1])
         slab = AccumulatorLayout((self.warps[0] * PIECE[0], self.shape[1]), self.warps)
         return exchange_position(*slab.element(thread, register), self.shape[1])
 
     def slab_ranges(self, slab: int) -> Iterator[tuple[int, int, int]]:
         """(first, end, start): the elements of the tile from number `first` to `end` are, row by row, the slab's from
         number `start` on."""
-        size = PIECE[0] * self.shape[1]
+        if self.striped and self.halves == 1:
+            yield slab * self.slab_size, (slab + 1) * self.slab_size, 0
+            return
+        (piece, half), size = divmod(slab, self.halves), self.slab_size // self.warps[0]
         for warp in range(self.warps[0]):
-            first = (warp * self.part[0] + slab * PIECE[0]) * self.shape[1]
+            apart = (PIECE[0], self.warps[0] * PIECE[0]) if self.striped else (self.part[0], PIECE[0])
+            first = (warp * apart[0] + piece * apart[1]) * self.shape[1] + half * size
             yield first, first + size, warp * size
 
     def slab_place(self, number: AnyNumber) -> AnyNumber:
@@ -187,6 +210,11 @@ class Swizzle:
     def repeat(self) -> int:
         """How many rows in a row have the same order: so many fill the 128 bytes of all banks."""
         return 8 // self.ways
+
+    @property
+    def pitch(self) -> int:
+        """Elements from a row to the next."""
+        return self.columns
 
     def turn(self, row: AnyNumber) -> AnyNumber:
         """What the chunk's number is exclusive-ored with. Rows that differ by a multiple of 8 have the same."""

@@ -164,6 +164,7 @@ class SteadyCopies:
     def _copy(self, steady: Steady, ring: Value, now: Value, slot: Number, attrs: dict[str, Attr]) -> None:
         emit, index, tensor = self.write.emit, self.write.index, steady.load.operands[0]
         rows, columns = steady.load.result.shape
+        pitch = self.homes.swizzles[steady.load.result].pitch
         moved = emit.op("add", now, index.number(self.ahead), hint="ahead")
         if not self.write.has_unit_stride(tensor, steady.axis):
             moved = emit.op("mul", moved, self.write.stride(tensor, steady.axis, I32), hint="ahead")
@@ -171,7 +172,7 @@ class SteadyCopies:
         def start(number: Value) -> None:
             around = self._number(number)
             place = self._number(self.write.read(steady.places, (around % steady.period).value, hint="place"))
-            at = place + slot * (rows * columns) + around // steady.period * (steady.period * steady.rows * columns)
+            at = place + slot * (rows * columns) + around // steady.period * (steady.period * steady.rows * pitch)
             source = emit.op("add", self.write.read(steady.sources, number, hint="source"), moved, hint="source")
             more = emit.op("lt", now, self.write.read(steady.limits, number, hint="limit"), hint="more")
             count = emit.op("select", more, index.number(CHUNK), index.number(0), hint="count")
