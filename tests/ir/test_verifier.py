@@ -113,6 +113,12 @@ GOOD_THREAD = """
   shared.copy_async %hs, %j, %h, %o, %j
   async.commit
   async.wait {pending = 0}
+  async.fence
+  wgmma.fence %r
+  shared.wgmma %hs, %j, %hs, %j, %r, %j
+    {kind = "f16", columns = 16, a = (128, 16, 1024, true), b = (32, 512, 256, false)}
+  wgmma.commit
+  wgmma.wait %r {pending = 0}
   %al: bool = is_aligned %h
   %s: i64 = stride %x {axis = 0}
   %c: f32 = global.load %x, %s
@@ -138,6 +144,7 @@ def test_every_op_has_a_rule() -> None:
     assert set(THREAD_RULES) | set(RULES) >= set(THREAD_OPS) >= set(THREAD_RULES)
 
 
+WGMMA = '{kind = "f16", columns = 16, a = (128, 16, 1024, true), b = (128, 16, 1024, true)}'
 LOAD = "checked = (true, true), mask = false, other = false, pointwise = false"
 STORE = "checked = (true, true), mask = false, pointwise = false"
 
@@ -297,6 +304,16 @@ BROKEN_THREAD = [
     ("shared.copy_async %hs, %j, %h, %j, %j", "offset must be i64"),
     ("shared.copy_async %hs, %j, %h, %o, %o", "count must be i32"),
     ("async.wait {pending = 9}", "must be from 0 to"),
+    ("wgmma.wait %r", "must be from 0 to"),
+    ("wgmma.fence %fr", "operand 0 must be a local array of f32"),
+    (f"shared.wgmma %hs, %j, %hs, %j, %r, %j {WGMMA}".replace("16,", "12,", 1), "multiple of 8 up to 256"),
+    (f"shared.wgmma %hs, %j, %hs, %j, %r, %j {WGMMA}".replace('"f16"', '"f32"'), "must be one of f16, bf16"),
+    (f"shared.wgmma %p, %j, %hs, %j, %r, %j {WGMMA}", "operand 0 must be an array of f16 in shared memory"),
+    (f"shared.wgmma %hs, %j, %r, %j, %r, %j {WGMMA}", "operand 2 must be an array of f16 in shared memory"),
+    (f"shared.wgmma %hs, %j, %hs, %o, %r, %j {WGMMA}", "index must be i32, not i64"),
+    (f"shared.wgmma %hs, %j, %hs, %j, %fr, %j {WGMMA}", "local array of 8 f32"),
+    (f"shared.wgmma %hs, %j, %hs, %j, %r, %j {WGMMA}".replace("(128", "(256"), "a row of 32, 64 or 128 bytes"),
+    (f"shared.wgmma %hs, %j, %hs, %j, %r, %j {WGMMA}".replace("1024", "1000"), "multiples of 16 below"),
     ("%al: bool = is_aligned %r", "must be a tensor"),
     ("%a: f32 = local.load %p, %j", "array of local memory"),
     ("%a: f32 = shared.load %r, %j", "array of shared memory"),

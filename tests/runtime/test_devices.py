@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -119,6 +121,21 @@ def test_a_gpu_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(devices, "gpu_count", lambda: 1)
     assert gpu_device(0).available() is None
     assert "number 1" in (gpu_device(1).available() or "")
+
+
+class Hopper:
+    """A driver whose GPU is an H100."""
+
+    def cuDeviceGetAttribute(self, found: Any, attribute: int, number: int) -> int:
+        found._obj.value = {devices.CAPABILITY_MAJOR: 9, devices.CAPABILITY_MINOR: 0}[attribute]
+        return 0
+
+
+def test_an_h100_has_the_target_without_wgmma(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`sm_90a` is its, too, but was never tried on one: it is for those who ask."""
+    monkeypatch.setattr(devices, "_driver", Hopper)
+    monkeypatch.setattr(devices, "gpu_count", lambda: 1)
+    assert devices._target_of(0) is TARGETS["sm_90"] and find_target("sm_90a").wgmma
 
 
 def test_targets_by_name() -> None:

@@ -20,7 +20,7 @@ from tilelang.codegen.names import Names, printable
 from tilelang.diagnostics import Source
 from tilelang.dtypes import DTYPES, DType
 from tilelang.ir.core import Kernel
-from tilelang.ir.thread_ops import MMA_KINDS, MOST_PENDING
+from tilelang.ir.thread_ops import MMA_KINDS, MOST_PENDING, WGMMA_KINDS
 from tilelang.ir.thread_rules import VECTOR_BYTES
 from tilelang.memory.placement import dynamic_bytes
 from tilelang.syntax.limits import deep_trees
@@ -80,7 +80,8 @@ def library_names() -> list[str]:
     found += [f"atomic_{kind}_{d}" for kind in ("add", "max", "min", "xchg", "cas") for d in DTYPES]
     found += [f"{what}_{d}" for what in ("payload", "dynamic") for d in DTYPES]
     found += [f"{way}_{d}x{width}" for way in ("load", "store") for d in DTYPES for width in vector_widths(DTYPES[d])]
-    return [*found, *INTRINSICS, "maximum_float", "minimum_float", "sign_f32", "sign_f64", "isnan", "isinf", "rand",
+    found += [*INTRINSICS, *GROUP_INTRINSICS]
+    return [*found, "maximum_float", "minimum_float", "sign_f32", "sign_f64", "isnan", "isinf", "rand",
             "shuffle_xor", "shuffle_lane", "shuffle_up", "shuffle_down", "randn", "randint", "log_assert", "log_print"]
 
 
@@ -89,6 +90,10 @@ INTRINSICS = ("maximum_nan", "minimum_nan", "load_matrix", "load_matrix_trans", 
               *(f"mma_{kind}" for kind in MMA_KINDS), "is_aligned", "copy_async", "commit_async",
               *(f"wait_async_{pending}" for pending in range(MOST_PENDING + 1)))
 """Those that only a GPU has."""
+
+GROUP_INTRINSICS = ("fence_async", "wgmma_fence", "wgmma_commit", *(f"wgmma_{kind}" for kind in WGMMA_KINDS),
+                    *(f"wgmma_wait_{pending}" for pending in range(MOST_PENDING + 1)))
+"""Those that only sm_90a has."""
 
 
 def vector_widths(dtype: DType) -> list[int]:
@@ -101,9 +106,10 @@ REAL = ("mul", "fma", "pow", "floor", "ceil", "round", "exp", "exp2", "expm1", "
 
 
 def _imports(expressions: Expressions) -> list[str]:
-    lines = []
-    for module, wanted in (("device_math", expressions.called.difference(INTRINSICS)),
-                           ("intrinsics", expressions.called.intersection(INTRINSICS))):
+    lines, called = [], expressions.called
+    for module, wanted in (("device_math", called.difference(INTRINSICS, GROUP_INTRINSICS)),
+                           ("intrinsics", called.intersection(INTRINSICS)),
+                           ("warpgroups", called.intersection(GROUP_INTRINSICS))):
         if wanted:
             lines += [f"from tilelang.runtime.{module} import (", *(f"    {name}," for name in sorted(wanted)), ")", ""]
     return lines

@@ -16,7 +16,8 @@ from tilelang.diagnostics import NOWHERE, InternalError, Source, Span
 from tilelang.dtypes import I32, I64
 from tilelang.ir.core import Block, Kernel, LocalType, Op, SharedType, Value
 from tilelang.ir.thread_ops import THREAD_OPS
-from tilelang.memory.placement import ALIGNMENT, dynamic_bytes, place_arrays
+from tilelang.memory.placement import alignment, dynamic_bytes, place_arrays
+from tilelang.tiling.warpgroup_layout import Descriptor
 
 LONGEST = 72
 """An expression longer than this gets a line and a name of its own."""
@@ -25,6 +26,11 @@ LONGEST = 72
 AS_PYTHON_INTEGER = frozenset(("add", "sub", "mul", "shl", "shr", "eq", "ne", "lt", "le", "gt", "ge", "local.load",
                                "local.store", "shared.load"))
 """Ops whose expression converts its result, or only compares or indexes."""
+
+
+CALLS = {"async.commit": "commit_async", "async.wait": "wait_async_{pending}", "async.fence": "fence_async",
+         "wgmma.fence": "wgmma_fence", "wgmma.commit": "wgmma_commit", "wgmma.wait": "wgmma_wait_{pending}"}
+"""Ops that become a call, whose arguments are arrays and their sizes."""
 
 
 COMPILER_NAMES = frozenset(("r", "e", "k", "p", "step", "half", "row", "at", "i", "j", "inside", "offset", "active",
@@ -36,7 +42,7 @@ class Statements:
     """Writes the body of one kernel. `aligned`: say so of shared arrays; numba's simulator does not read that."""
 
     def __init__(self, kernel: Kernel, source: Source, names: Names, expressions: Expressions, *, aligned: bool):
-        self.aligned = aligned
+        self.aligned = f", {alignment(kernel)}" if aligned else ""
         self.kernel = kernel
         self.source = source
         self.names = names
@@ -236,9 +242,11 @@ class Statements:
                 shared, at, tensor, _, count = op.operands
                 self._write(self.make.call("copy_async", self._name(shared), self._index(at), self._name(tensor),
                                            self._place(op, 2), self._index(count)))
-            case "async.commit" | "async.wait":
-                pending = op.attrs.get("pending")
-                self._write(self.make.call("commit_async" if pending is None else f"wait_async_{pending}"))
+            case name if name in CALLS:
+                arrays = [part for array in op.operands for part in (self._name(array), str(_array_type(array).size))]
+                self._write(self.make.call(CALLS[name].format(**op.attrs), *arrays))
+            case "shared.wgmma":
+                self._write(self._product(op))
             case "mma":
                 places = [self._index(v) if n % 2 else self._name(v) for n, v in enumerate(op.operands)]
                 self._write(self.make.call(f"mma_{op.attrs['kind']}", *places))
@@ -263,17 +271,24 @@ class Statements:
 
     def _array(self, op: Op) -> None:
         """A shared array is aligned for the widest accesses, or a part of the dynamic one: its first byte, its size."""
-        type = op.result.type
-        if not isinstance(type, (LocalType, SharedType)):
-            raise InternalError("cuda", f"{op.result} is no array")
-        name = self._name(op.result)
+        type, name = _array_type(op.result), self._name(op.result)
         if op.result in self.starts:
             start = self.starts[op.result]
             self._write(f"{name} = {self.make.call(f'dynamic_{type.dtype}', str(start), str(type.size))}")
             return
         dtype = self.make.array_type(type.dtype, op.name)
-        aligned = f", {ALIGNMENT}" if op.name == "shared" and self.aligned else ""
+        aligned = self.aligned if op.name == "shared" else ""
         self._write(f"{name} = cuda.{op.name}.array({type.size}, {dtype}{aligned})")
+
+    def _product(self, op: Op) -> str:
+        """`wgmma_f16(acc, 0, a, at, 0x4000004000010000, b, at, 0x4000004001000000, 128, 0, 1)`."""
+        a, a_at, b, b_at, acc, first = op.operands
+        described = [Descriptor(*op.attrs[name]) for name in "ab"]  # type: ignore[misc, arg-type]
+        operands = [part for array, at, which in ((a, a_at, described[0]), (b, b_at, described[1]))
+                    for part in (self._name(array), self._index(at), f"0x{which.bits:016x}")]
+        turned = [str(int(not which.along_k)) for which in described]
+        return self.make.call(f"wgmma_{op.attrs['kind']}", self._name(acc), self._index(first), *operands,
+                              str(op.attrs["columns"]), *turned)
 
     def _vector(self, op: Op) -> None:
         """`load_f32x4(v_regs, c * 4, x, x_first + offset)`."""
@@ -394,3 +409,9 @@ class Statements:
         self._write("    break")
         self.depth -= 1
         self._block(body, test.args)
+
+
+def _array_type(array: Value) -> LocalType | SharedType:
+    if not isinstance(array.type, (LocalType, SharedType)):
+        raise InternalError("cuda", f"{array} is no array")
+    return array.type

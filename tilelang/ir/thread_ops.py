@@ -29,6 +29,14 @@ THREAD_OPS: dict[str, OpInfo] = {info.name: info for info in [
            "a warp reads four 8 x 8 matrices into four registers", pure=False, reads=True, writes=True),
     OpInfo("mma", 6, "{kind}: local array and i32 index of accumulator, A and B; a warp adds a product of fragments",
            pure=False, reads=True, writes=True),
+    OpInfo("shared.wgmma", 6, "{kind, columns, a, b}: array and i32 index of A, of B, local f32 array and i32 index; a "
+           "warp group starts to add the product of 64 x 16 by 16 x columns in shared memory", pure=False, reads=True,
+           writes=True),
+    OpInfo("wgmma.fence", 1, "local f32 array: what this thread did with it comes before the products that follow",
+           pure=False, reads=True, writes=True, ordered=True),
+    OpInfo("wgmma.commit", 0, "the products since the last commit are a group", pure=False, ordered=True),
+    OpInfo("wgmma.wait", 1, "{pending}: local f32 array that the thread goes on with once all groups of products but "
+           "the last `pending` are done", pure=False, reads=True, writes=True, ordered=True),
 
     OpInfo("pack", 2, "{half}: f16 or bf16; two of these, or two f32 that are rounded to it -> u32, the first in its "
            "lower bits"),
@@ -41,6 +49,8 @@ THREAD_OPS: dict[str, OpInfo] = {info.name: info for info in [
     OpInfo("async.commit", 0, "this thread's copies since its last commit are a group", pure=False, ordered=True),
     OpInfo("async.wait", 0, "{pending}: waits until all groups but the last `pending` have arrived", pure=False,
            ordered=True),
+    OpInfo("async.fence", 0, "what this thread has written to shared memory, copies that it has waited for included, "
+           "may be read by `shared.wgmma` after a barrier that follows", pure=False, ordered=True),
     OpInfo("is_aligned", 1, "tensor -> bool: its first element is at a multiple of 16 bytes"),
 
     OpInfo("global.load", 2, "tensor, i64 offset in elements from its first -> element; must be inside",
@@ -78,6 +88,14 @@ What a warp does together (`shuffle`, `shared.load_matrix`, `mma`), all its thre
 `shared.load_matrix` thread 8 * m + i of a warp gives the index of row i of matrix m, 8 elements at a multiple of 8,
 and is the one that reads it; for the layouts see `tilelang.tiling.mma`. With `trans` each thread gets its elements of
 the transposed matrices. `mma` adds in f32, for `i8` in i32, which wraps.
+
+A warp group does together what is called `wgmma`: 128 threads from a multiple of 128 on, all with the same indices of A
+and B. `shared.wgmma` is asynchronous. It reads its operands at some time between its start and the end of a wait for
+its group; until then nobody may write there, and nobody but later `shared.wgmma` with as many columns may touch its
+accumulators. Before, there must be a `wgmma.fence` since the accumulators were last touched, and each thread that
+wrote an element of the operands must have passed an `async.fence` and then a barrier. `a` and `b` are matrix
+descriptors: bytes of a row, leading and stride offset in bytes, and whether rows run along k; for them and the
+accumulators' layout see `tilelang.tiling.warpgroup_layout`.
 """
 
 MMA_KINDS = {"f16": (4, 2), "bf16": (4, 2), "f16_k8": (2, 1), "tf32": (4, 2), "i8": (4, 2)}
@@ -86,6 +104,9 @@ MMA_KINDS = {"f16": (4, 2), "bf16": (4, 2), "f16_k8": (2, 1), "tf32": (4, 2), "i
 
 MMA_DEPTHS = {"f16": 16, "bf16": 16, "f16_k8": 8, "tf32": 8, "i8": 32}
 """How far along k each multiplies."""
+
+WGMMA_KINDS = ("f16", "bf16")
+"""`kind` of `shared.wgmma`: the operands' element type."""
 
 MOST_PENDING = 3
 """Groups of asynchronous copies that an `async.wait` may leave under way."""

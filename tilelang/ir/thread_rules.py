@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tilelang.dtypes import BF16, BOOL, DTYPES, F16, F32, I32, I64, DType
-from tilelang.ir.core import LocalType, Op, SharedType, TensorType, Type, Value
+from tilelang.ir.core import Attr, LocalType, Op, SharedType, TensorType, Type, Value
 from tilelang.ir.rules import ATOMIC_DTYPES, RULES, IllFormed, own_result, require
-from tilelang.ir.thread_ops import MMA_KINDS, MOST_PENDING, THREAD_OPS
+from tilelang.ir.thread_ops import MMA_KINDS, MOST_PENDING, THREAD_OPS, WGMMA_KINDS
 from tilelang.ir.tile_ops import ATOMIC_KINDS, TILE_OPS
 from tilelang.semantics.types import TileType
 
@@ -95,6 +95,36 @@ def mma(op: Op) -> tuple[Type, ...]:
     return ()
 
 
+def wgmma(op: Op) -> tuple[Type, ...]:
+    kind, columns = op.attrs.get("kind"), op.attrs.get("columns")
+    require(kind in WGMMA_KINDS, f"{{kind}} must be one of {', '.join(WGMMA_KINDS)}")
+    require(isinstance(columns, int) and columns in range(8, 257, 8), "{columns} must be a multiple of 8 up to 256")
+    for place, name in ((0, "a"), (2, "b")):
+        operand = op.operands[place].type
+        require(isinstance(operand, SharedType) and operand.dtype.name == kind,
+                f"operand {place} must be an array of {kind} in shared memory, not a {operand}")
+        expect(op.operands[place + 1], INDEX, "an operand's index")
+        descriptor(op.attrs.get(name), name)
+    fragment(op, 4, F32, int(columns) // 2)  # type: ignore[arg-type]
+    return ()
+
+
+def accumulators(op: Op) -> tuple[Type, ...]:
+    """`wgmma.fence` and `wgmma.wait`."""
+    type = op.operands[0].type
+    require(isinstance(type, LocalType) and type.dtype == F32, f"operand 0 must be a local array of f32, not a {type}")
+    return wait(op) if op.name == "wgmma.wait" else ()
+
+
+def descriptor(given: Attr | None, name: str) -> None:
+    """(bytes of a row, leading offset, stride offset, do rows run along k?)"""
+    require(isinstance(given, tuple) and len(given) == 4 and given[0] in (32, 64, 128) and isinstance(given[3], bool),
+            f"{{{name}}} must be a row of 32, 64 or 128 bytes, two offsets, and true or false")
+    require(all(isinstance(offset, int) and offset % 16 == 0 and 0 <= offset < 1 << 18
+                for offset in given[1:3]),  # type: ignore[index]
+            f"the offsets in {{{name}}} must be multiples of 16 below {1 << 18}")
+
+
 def pack(op: Op) -> tuple[Type, ...]:
     half = {"f16": F16, "bf16": BF16}.get(str(op.attrs.get("half")))
     if half is None:
@@ -142,7 +172,8 @@ def copy_async(op: Op) -> tuple[Type, ...]:
     return ()
 
 
-def async_wait(op: Op) -> tuple[Type, ...]:
+def wait(op: Op) -> tuple[Type, ...]:
+    """`async.wait` and `wgmma.wait`."""
     pending = op.attrs.get("pending")
     require(isinstance(pending, int) and 0 <= pending <= MOST_PENDING, f"{{pending}} must be from 0 to {MOST_PENDING}")
     return ()
@@ -230,7 +261,9 @@ def constant(op: Op) -> tuple[Type, ...]:
 THREAD_RULES: dict[str, Rule] = {
     "thread_id": thread_id, "stride": stride, "local": declaration, "shared": declaration,
     "local.load": array_load, "shared.load": array_load, "local.store": array_store, "shared.store": array_store,
-    "shared.copy_async": copy_async, "async.commit": barrier, "async.wait": async_wait, "is_aligned": is_aligned,
+    "shared.copy_async": copy_async, "async.commit": barrier, "async.wait": wait, "is_aligned": is_aligned,
+    "async.fence": barrier, "shared.wgmma": wgmma, "wgmma.fence": accumulators, "wgmma.commit": barrier,
+    "wgmma.wait": accumulators,
     "shared.load_matrix": load_matrix, "mma": mma, "pack": pack, "pack_bytes": pack_bytes,
     "round_tf32": round_tf32, "shuffle": shuffle,
     "global.load_vector": global_vector, "global.store_vector": global_vector,

@@ -13,6 +13,7 @@ from tilelang.machine.copies import Copies
 from tilelang.machine.lanes import Lanes
 from tilelang.machine.memory import Cells, Registers
 from tilelang.machine.prints import Prints
+from tilelang.machine.products import Products
 from tilelang.machine.races import Access, AccessLog
 from tilelang.machine.report import Counts, Finding, Problem, Report
 
@@ -22,7 +23,8 @@ Watch = Callable[[Cells, Access], None]
 
 @dataclass(frozen=True)
 class Launch:
-    """What all batches share. `values` are the scalars of the launch, `written` the tensors that the kernel changes."""
+    """What all batches share. `values` are the scalars of the launch, `written` the tensors that the kernel changes,
+    `multiplied` the shared arrays that warp groups read."""
 
     threads: int
     grid: tuple[int, ...]
@@ -35,6 +37,7 @@ class Launch:
     check_races: bool
     max_steps: int | None
     watch: Watch | None = None
+    multiplied: frozenset[str] = frozenset()
 
 
 class Batch:
@@ -49,6 +52,7 @@ class Batch:
         self.logs: dict[str, AccessLog] = {}
         self.prints = Prints()
         self.copies = Copies(len(ids), launch.threads)
+        self.products = Products(len(ids), launch.threads)
         self.alive: np.ndarray | None = None
         self.failure: tuple[int, Op] | None = None
         self._steps = 0
@@ -124,6 +128,9 @@ class Batch:
                 self.launch.report.add(
                     Finding(problem, ops[later][0], self.program(race.program), race.threads, name,
                             race.position - cells.origin, ops[earlier][0]), later, earlier)
+        self.products.read_on(self.logs, programs)
+        for name in self.launch.multiplied & self.cells.keys():
+            self.cells[name].publish(programs)
 
     # -- asserts and the end
 

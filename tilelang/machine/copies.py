@@ -47,11 +47,11 @@ class Copies:
         cells.in_flight[cells.cell(position, self.programs)[mask]] = True
 
     def commit(self, lanes: Lanes) -> None:
-        self.groups += _active(lanes)
+        self.groups += active(lanes)
 
     def arrive(self, leave: int, lanes: Lanes) -> Iterator[tuple[Copy, Lanes]]:
         """Write what these lanes wait for; each copy with the lanes of it that arrived."""
-        waiting, left = _active(lanes), []
+        waiting, left = active(lanes), []
         for copy in self.pending:
             landing = copy.mask & (waiting & (copy.group < self.groups - leave))
             if landing.any():
@@ -67,7 +67,7 @@ class Copies:
         self.pending = left
 
 
-def _active(lanes: Lanes) -> np.ndarray:
-    """bool (programs, threads)."""
+def active(lanes: Lanes) -> np.ndarray:
+    """Which threads come, bool (programs, threads)."""
     mask = np.asarray(True) if lanes.mask is None else lanes.mask.any(axis=0)
     return np.broadcast_to(mask, lanes.shape[1:])

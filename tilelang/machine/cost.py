@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tilelang.dtypes import F64, DType
+from tilelang.ir.attrs import int_attr
 from tilelang.ir.core import Kernel, Op
 from tilelang.ir.thread_ops import MMA_DEPTHS
 from tilelang.ir.tile_ops import BINARY, COMPARE, UNARY
@@ -74,6 +75,9 @@ def _cost(op: Op, constants: set[str]) -> Cost:
     if op.name == "mma":
         depth = MMA_DEPTHS[str(op.attrs["kind"])]
         return Cost(issue=1, flops=2 * 16 * 8 * depth // WARP, products=2 * 16 * 8 * depth)
+    if op.name == "shared.wgmma":  # of each warp of the group: its 16 of the 64 rows
+        products = 2 * 16 * int_attr(op, "columns") * 16
+        return Cost(issue=1, flops=products // WARP, products=products)
     if op.name == "pack_bytes":
         return Cost(issue=3, integer=3)
     if op.name in ("pack", "round_tf32"):

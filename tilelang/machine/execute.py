@@ -36,6 +36,7 @@ from tilelang.machine.plan import Plan, plan
 from tilelang.machine.report import Counts, Report
 from tilelang.machine.tensor_cores import WARP_OPERATIONS
 from tilelang.machine.vectors import VECTOR_OPERATIONS
+from tilelang.machine.warpgroups import GROUP_OPERATIONS
 from tilelang.syntax.limits import deep_trees
 
 WRITES_GLOBAL = ("global.store", "global.store_vector", "global.atomic")
@@ -104,9 +105,11 @@ def _launch(kernel: Kernel, args: Mapping[str, np.ndarray | Scalar], dims: Mappi
         arrays[param.name] = given  # type: ignore[assignment]
     tensors = {param.name: tensor_cells(param, arrays[param.name]) for param in kernel.params if param.name in arrays}
     written = frozenset(op.operands[0].name for op in kernel.walk() if op.name in WRITES_GLOBAL)
+    products = [op for op in kernel.walk() if op.name == "shared.wgmma"]
+    multiplied = frozenset(array.name for op in products for array in op.operands[:4:2])
     return Launch(threads=report.threads_per_block, grid=grid, values=values, tensors=tensors, arrays=arrays,
                   written=written, report=report, output=output, check_races=check_races, max_steps=max_steps,
-                  watch=watch)
+                  watch=watch, multiplied=multiplied)
 
 
 def _batch_size(kernel: Kernel, threads: int) -> int:
@@ -138,6 +141,8 @@ def run(block: Plan, lanes: Lanes, batch: Batch, args: Sequence[np.ndarray]) -> 
             VECTOR_OPERATIONS[op.name](step, lanes, batch)
         elif op.name in COPY_OPERATIONS:
             COPY_OPERATIONS[op.name](step, lanes, batch)
+        elif op.name in GROUP_OPERATIONS:
+            GROUP_OPERATIONS[op.name](step, lanes, batch)
         elif op.name in CONTROL:
             CONTROL[op.name](step, lanes, batch, run)
         else:

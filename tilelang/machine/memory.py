@@ -18,23 +18,31 @@ from tilelang.machine.lanes import Lanes
 
 
 class Registers:
-    """A `local` array: `size` registers in each thread. Laid out (size, programs, threads)."""
+    """A `local` array: `size` registers in each thread. Laid out (size, programs, threads).
+
+    `touched`: was there an access since the last `wgmma.fence`? `in_flight` marks what products of warp groups have not
+    reached yet (None: there were no such products).
+    """
 
     def __init__(self, array: Value, programs: int, threads: int):
         self.array = array
         self.size = _size(array)
         self.data = np.zeros((self.size, programs, threads), numpy_dtype(array.dtype))
         self.written = np.zeros(self.data.shape, np.bool_)
+        self.touched = True
+        self.in_flight: np.ndarray | None = None
 
     def inside(self, index: np.ndarray) -> np.ndarray:
         return (index >= 0) & (index < self.size)
 
     def load(self, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The elements, and whether they were written. An `index` outside takes the nearest inside."""
+        self.touched = True
         place = self._place(index)
         return self.data[place], self.written[place]
 
     def store(self, index: np.ndarray, value: np.ndarray, lanes: Lanes) -> None:
+        self.touched = True
         place = self._place(index)
         if lanes.mask is None:
             self.data[place] = value
@@ -42,6 +50,16 @@ class Registers:
         else:
             self.data[place] = np.where(lanes.mask, value, self.data[place])
             self.written[place] |= lanes.mask
+
+    def set_in_flight(self, index: np.ndarray, lanes: Lanes, under_way: bool) -> None:
+        if self.in_flight is None:
+            self.in_flight = np.zeros(self.data.shape, np.bool_)
+        place = self._place(index)
+        mask = True if lanes.mask is None else lanes.mask
+        self.in_flight[place] = self.in_flight[place] | mask if under_way else self.in_flight[place] & ~mask
+
+    def is_in_flight(self, index: np.ndarray) -> np.ndarray:
+        return np.asarray(False) if self.in_flight is None else self.in_flight[self._place(index)]
 
     def _place(self, index: np.ndarray) -> tuple[np.ndarray, ...]:
         index = np.minimum(np.maximum(index, 0), self.size - 1)
@@ -57,7 +75,9 @@ class Cells:
 
     `origin` is the position of the tensor's first element. `member` tells which cells a tensor with gaps between its
     elements has (None: all of them). `written` is kept for shared memory, until all cells were (then None). `in_flight`
-    marks the cells that asynchronous copies have not reached yet (None: there are no such copies).
+    marks the cells that asynchronous copies have not reached yet (None: there are no such copies). `writer` is kept for
+    arrays that warp groups read: the thread that wrote a cell and has not passed an `async.fence` since, `FENCED` until
+    the next barrier, then `PUBLISHED`.
     """
 
     array: Value
@@ -68,6 +88,7 @@ class Cells:
     member: np.ndarray | None = None
     written: np.ndarray | None = None
     in_flight: np.ndarray | None = None
+    writer: np.ndarray | None = None
 
     def inside(self, position: np.ndarray) -> np.ndarray:
         ok = (position >= 0) & (position < self.span)
@@ -99,17 +120,38 @@ class Cells:
         """Where lanes meet at one element, the last one's value stays."""
         cell = lanes.spread(self.cell(position, lanes.shape[1]))
         self.data[cell] = lanes.spread(value)
+        if self.writer is not None:
+            self.writer[cell] = lanes.thread_numbers()
         if self.written is not None:
             self.written[cell] = True
             if self.written.all():
                 self.written = None
 
+    def fence(self, threads: np.ndarray) -> None:
+        """These threads (bool (P, threads)) have passed an `async.fence`."""
+        if self.writer is not None:
+            writer = self.writer.reshape(len(threads), -1)
+            writer[(writer >= 0) & np.take_along_axis(threads, np.maximum(writer, 0), axis=1)] = FENCED
 
-def shared_cells(array: Value, programs: int) -> Cells:
-    """A shared array, one for each program of the batch."""
+    def publish(self, programs: np.ndarray | None) -> None:
+        """These programs (bool (P,), None for all) have passed a barrier."""
+        if self.writer is not None:
+            passed = self.writer == FENCED
+            if programs is not None:
+                passed &= np.repeat(programs, self.span)
+            self.writer[passed] = PUBLISHED
+
+
+PUBLISHED, FENCED = -1, -2
+"""What is no thread in `Cells.writer`."""
+
+
+def shared_cells(array: Value, programs: int, *, multiplied: bool = False) -> Cells:
+    """A shared array, one for each program of the batch; `multiplied`: do warp groups read it?"""
     size = _size(array)
     data = np.zeros(programs * size, numpy_dtype(array.dtype))
-    return Cells(array, data, size, private=True, written=np.zeros(len(data), np.bool_))
+    writer = np.full(len(data), PUBLISHED, np.int64) if multiplied else None
+    return Cells(array, data, size, private=True, written=np.zeros(len(data), np.bool_), writer=writer)
 
 
 def tensor_cells(param: Value, array: np.ndarray) -> Cells:

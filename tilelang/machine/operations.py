@@ -58,6 +58,7 @@ def local_load(step: Step, lanes: Lanes, batch: Batch) -> None:
     acting = acting_lanes(step, index, inside, lanes, batch)
     value, written = registers.load(index)
     check_written(step, written, index, acting, batch)
+    check_settled(step, registers, index, acting, batch)
     batch.define(step.op.result, value if acting is lanes else np.where(inside, value, value.dtype.type(0)))
 
 
@@ -76,8 +77,9 @@ def shared(step: Step, lanes: Lanes, batch: Batch) -> None:
     """One array for each block, however often the op is come by."""
     if step.op.result.name in batch.cells:
         return
-    cells = shared_cells(step.op.result, lanes.shape[1])
-    batch.cells[step.op.result.name] = cells
+    name = step.op.result.name
+    cells = shared_cells(step.op.result, lanes.shape[1], multiplied=name in batch.launch.multiplied)
+    batch.cells[name] = cells
     batch.keep_log(cells)
 
 
@@ -174,6 +176,15 @@ def check_written(step: Step, written: np.ndarray, index: np.ndarray, lanes: Lan
     unwritten = lanes.among(~written)
     if unwritten.any():
         batch.found(Problem.UNINITIALISED, step.op, step.number, unwritten, lanes, index)
+
+
+def check_settled(step: Step, registers: Registers, index: np.ndarray, lanes: Lanes | None, batch: Batch) -> None:
+    """Nobody reads the accumulators of a product that is under way."""
+    if registers.in_flight is None or lanes is None:
+        return
+    early = lanes.among(registers.is_in_flight(index))
+    if early.any():
+        batch.found(Problem.IN_FLIGHT, step.op, step.number, early, lanes, index)
 
 
 def check_arrived(step: Step, cells: Cells, position: np.ndarray, lanes: Lanes | None, batch: Batch) -> None:

@@ -25,7 +25,8 @@ from tilelang.ir.liveness import Deaths, last_uses
 from tilelang.ir.thread_ops import THREAD_OPS
 
 IN_ORDER = ("barrier", "global.atomic", "print", "assert", "local", "shared", "shared.load_matrix", "mma", "shuffle",
-            "shared.copy_async", "async.commit", "async.wait", "global.load_vector", "global.store_vector")
+            "shared.copy_async", "async.commit", "async.wait", "async.fence", "shared.wgmma", "wgmma.fence",
+            "wgmma.commit", "wgmma.wait", "global.load_vector", "global.store_vector")
 
 
 @dataclass(frozen=True)

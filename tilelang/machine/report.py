@@ -19,9 +19,12 @@ class Problem(StrEnum):
     UNINITIALISED = "read of an element that was never written"
     DIVERGENT_BARRIER = "barrier that not all threads of the block reach"
     OUT_OF_BOUNDS = "access outside the array"
-    IN_FLIGHT = "read of an element that an asynchronous copy has not reached"
+    IN_FLIGHT = "read of an element that an asynchronous copy or product has not reached"
     MISALIGNED = "access of several elements at a place that is not a multiple of their size"
-    PARTIAL_WARP = "operation of a whole warp that not all its threads reach"
+    PARTIAL_WARP = "operation of a whole warp or warp group that not all its threads reach"
+    DISAGREEMENT = "operation of a warp group whose threads do not agree on its operands"
+    UNPUBLISHED = "read by a warp group of an element whose writer has not passed a fence and then a barrier"
+    UNFENCED = "product of a warp group whose accumulators were touched since the last fence"
 
 
 RACES = (Problem.SHARED_RACE, Problem.GLOBAL_RACE)

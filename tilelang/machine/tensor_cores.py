@@ -20,7 +20,7 @@ from tilelang.machine import traffic
 from tilelang.machine.batch import Batch
 from tilelang.machine.lanes import WARP, Lanes
 from tilelang.machine.memory import Registers
-from tilelang.machine.operations import acting_lanes, check_arrived, check_written, log_access
+from tilelang.machine.operations import acting_lanes, check_arrived, check_settled, check_written, log_access
 from tilelang.machine.plan import Step
 from tilelang.machine.report import Problem
 from tilelang.tiling import mma as layouts
@@ -35,7 +35,7 @@ def load_matrix(step: Step, lanes: Lanes, batch: Batch) -> None:
     """`shared.load_matrix`: each thread fetches a row of 8 elements, the warp hands them around."""
     shared, index, fragment, at = step.op.operands
     cells, first = batch.cells[shared.name], batch.get(index)
-    if not _whole_warps(step, lanes, batch) or not _aligned(step, first, lanes, batch):
+    if not whole_warps(step, lanes, batch) or not aligned(step, first, lanes, batch):
         return
     row = Lanes((ROW, *lanes.shape[1:]), lanes.mask)
     position = first + np.arange(ROW).astype(first.dtype)[:, None, None]
@@ -70,7 +70,7 @@ def _distribute(rows: np.ndarray, trans: bool) -> np.ndarray:
 
 def multiply(step: Step, lanes: Lanes, batch: Batch) -> None:
     """`mma`: the accumulator's four registers += A times B."""
-    if not _whole_warps(step, lanes, batch):
+    if not whole_warps(step, lanes, batch):
         return
     kind = str(step.op.attrs["kind"])
     a_registers, b_registers = MMA_KINDS[kind]
@@ -117,7 +117,7 @@ def round_tf32(step: Step, lanes: Lanes, batch: Batch) -> None:
 def shuffle(step: Step, lanes: Lanes, batch: Batch) -> None:
     """Each thread gets what another of its warp holds."""
     value, attrs = batch.get(step.op.operands[0]), step.op.attrs
-    if _whole_warps(step, lanes, batch) and value.shape[2] > 1:
+    if whole_warps(step, lanes, batch) and value.shape[2] > 1:
         thread = np.arange(value.shape[2])
         lane = thread % WARP
         ((way, number),) = attrs.items()
@@ -144,6 +144,7 @@ def _take(step: Step, array: Value, at: Value, count: int, lanes: Lanes, batch: 
         value, written = registers.load(index)
         acting = acting_lanes(step, index, registers.inside(index), lanes, batch)
         check_written(step, written, index, acting, batch)
+        check_settled(step, registers, index, acting, batch)
         taken.append(np.broadcast_to(value, lanes.shape)[0])
     return np.stack(taken)
 
@@ -231,23 +232,24 @@ def _c_places() -> tuple[np.ndarray, np.ndarray]:
 # ------------------------------------------------------------------------------------ what may go wrong
 
 
-def _whole_warps(step: Step, lanes: Lanes, batch: Batch) -> bool:
-    """Do all threads of every warp come, or none? Reports those that come without the others."""
+def whole_warps(step: Step, lanes: Lanes, batch: Batch, together: int = WARP) -> bool:
+    """Do all threads of every warp, or of so many threads `together`, come, or none? Reports those that come without
+    the others."""
     _, programs, threads = lanes.shape
-    if lanes.mask is None and threads % WARP == 0:
+    if lanes.mask is None and threads % together == 0:
         return True
     mask = np.broadcast_to(np.asarray(True) if lanes.mask is None else lanes.mask, lanes.shape)
-    if threads % WARP:
+    if threads % together:
         batch.found(Problem.PARTIAL_WARP, step.op, step.number, mask, lanes)
         return False
-    by_warp = mask.reshape(1, programs, threads // WARP, WARP)
+    by_warp = mask.reshape(1, programs, threads // together, together)
     partly = (by_warp & ~by_warp.all(axis=3, keepdims=True)).reshape(lanes.shape)
     if partly.any():
         batch.found(Problem.PARTIAL_WARP, step.op, step.number, partly, lanes)
     return True
 
 
-def _aligned(step: Step, index: np.ndarray, lanes: Lanes, batch: Batch) -> bool:
+def aligned(step: Step, index: np.ndarray, lanes: Lanes, batch: Batch) -> bool:
     crooked = lanes.among(index % ROW != 0)
     if crooked.any():
         batch.found(Problem.MISALIGNED, step.op, step.number, crooked, lanes, index)

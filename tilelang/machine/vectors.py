@@ -15,7 +15,7 @@ from tilelang.machine import traffic
 from tilelang.machine.batch import Batch
 from tilelang.machine.lanes import Lanes
 from tilelang.machine.memory import Cells
-from tilelang.machine.operations import acting_lanes, check_written, log_access
+from tilelang.machine.operations import acting_lanes, check_settled, check_written, log_access
 from tilelang.machine.plan import Step
 from tilelang.machine.report import Problem
 
@@ -42,6 +42,7 @@ def store_vector(step: Step, lanes: Lanes, batch: Batch) -> None:
         there = acting_lanes(step, index, registers.inside(index), lanes, batch)
         value, written = registers.load(index)
         check_written(step, written, index, there, batch)
+        check_settled(step, registers, index, there, batch)
         values.append(np.broadcast_to(value, lanes.shape)[0])
     moved = _moved(step, lanes, batch, writes=True)
     if moved is not None:

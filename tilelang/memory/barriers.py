@@ -158,10 +158,12 @@ class _Placing:
                 continue
             unseen = what == "atomic" and inner.result not in self.used
             owner = inner.attrs.get("owner")
-            found.add(Access(inner.operands[0], not what.startswith("load"), str(owner) if owner else None,
-                             str(inner.attrs["kind"]) if unseen else None, bool(inner.attrs.get("placed"))))
-            if what == "copy_async":
-                found.add(Access(inner.operands[2], writes=False))
+            placed = bool(inner.attrs.get("placed"))
+            writes = what != "wgmma" and not what.startswith("load")
+            found.add(Access(inner.operands[0], writes, str(owner) if owner else None,
+                             str(inner.attrs["kind"]) if unseen else None, placed))
+            if what in ("copy_async", "wgmma"):
+                found.add(Access(inner.operands[2], writes=False, placed=placed))
         return frozenset(found)
 
 

@@ -6,7 +6,8 @@
 
 Up to 48 KiB a kernel may simply declare its arrays, on every GPU. A kernel that needs more has one array of dynamic
 size instead, whose bytes the launch asks for, and its arrays are parts of that. Every array begins at a multiple
-of 16 bytes, so that the widest accesses and asynchronous copies may use it.
+of 16 bytes, so that the widest accesses and asynchronous copies may use it; where warp groups multiply, at a multiple
+of 1024, so that their operands may (`tilelang.tiling.warpgroup_layout`).
 
 Source: CUDA C++ Programming Guide, "Shared Memory" and "Technical Specifications per Compute Capability".
 """
@@ -14,6 +15,7 @@ Source: CUDA C++ Programming Guide, "Shared Memory" and "Technical Specification
 from __future__ import annotations
 
 from tilelang.ir.core import Kernel, SharedType, Value
+from tilelang.tiling.warpgroup_layout import PATTERN
 
 DECLARABLE = 48 * 1024
 """Bytes of shared memory that a kernel may declare. More than that it can only ask for when it is launched."""
@@ -22,14 +24,19 @@ ALIGNMENT = 16
 """Bytes. Where an array begins is a multiple of it."""
 
 
+def alignment(kernel: Kernel) -> int:
+    """Bytes. Where an array of a thread kernel begins is a multiple of it."""
+    return PATTERN if any(op.name == "shared.wgmma" for op in kernel.walk()) else ALIGNMENT
+
+
 def place_arrays(kernel: Kernel) -> tuple[dict[Value, int], int]:
     """The first byte of each shared array of a thread kernel, in the order of declaration, and all bytes together."""
     starts: dict[Value, int] = {}
-    end = 0
+    end, unit = 0, alignment(kernel)
     for op in kernel.body.ops:
         if op.name == "shared":
             starts[op.result] = end
-            end += -(-array_bytes(op.result) // ALIGNMENT) * ALIGNMENT
+            end += -(-array_bytes(op.result) // unit) * unit
     return starts, end
 
 

@@ -73,7 +73,9 @@ class _Scan:
             self.position += 1
             start = self.position
             if op.name.startswith("shared."):
-                self._touch(op.operands[0])
+                for array in op.operands:
+                    if isinstance(array.type, SharedType):
+                        self._touch(array)
             for inner in op.blocks:
                 self.block(inner)
             if op.attrs.get("unroll") or (op.name == "if" and op.operands[0] in self.varying):

@@ -86,7 +86,7 @@ def numba_type(parameter: Parameter) -> Any:
 
 
 def compile_ptx(cuda_source: str, thread_kernel: Kernel, target: Target) -> str:
-    """PTX for `target.capability`.
+    """PTX for `target.architecture`.
 
     Raises:
         CompileError: E0630, the extra `cuda` is not installed.
@@ -96,7 +96,7 @@ def compile_ptx(cuda_source: str, thread_kernel: Kernel, target: Target) -> str:
 
     function: Callable = define(cuda_source, function_name(thread_kernel))
     try:
-        ptx, _ = cuda.compile_ptx(function, signature(thread_kernel), cc=target.capability, lineinfo=False)
+        ptx, _ = cuda.compile_ptx(function, signature(thread_kernel), cc=target.architecture, lineinfo=False)
     except (ImportError, OSError, DynamicLibNotFoundError) as absent:
         said = str(absent).partition("\n")[0]
         raise _missing(f"numba.cuda cannot find NVIDIA's compiler ({said})") from absent

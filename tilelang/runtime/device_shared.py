@@ -20,7 +20,7 @@ from numba.cuda import types
 from numba.cuda.extending import intrinsic
 
 from tilelang.dtypes import DTYPES, DType
-from tilelang.memory.placement import ALIGNMENT
+from tilelang.tiling.warpgroup_layout import PATTERN
 
 I8 = ir.IntType(8)
 SHARED = 3
@@ -29,11 +29,14 @@ NAME = "tilec_dynamic_shared"
 
 
 def _memory(module: ir.Module) -> ir.GlobalVariable:
-    """The dynamic shared memory: an array whose size the launch decides. There is one for the whole kernel."""
+    """The dynamic shared memory: an array whose size the launch decides. There is one for the whole kernel.
+
+    All parts begin where they want to if it begins at a multiple of what the most demanding ones want.
+    """
     if NAME in module.globals:
         return module.globals[NAME]
     memory = ir.GlobalVariable(module, ir.ArrayType(I8, 0), NAME, SHARED)
-    memory.linkage, memory.align = "external", ALIGNMENT
+    memory.linkage, memory.align = "external", PATTERN
     return memory
 
 

@@ -193,12 +193,14 @@ CAPABILITY_MAJOR, CAPABILITY_MINOR = 75, 76
 
 
 def _target_of(number: int) -> Target | None:
-    """The newest known target that the GPU can run, None if there is no such GPU."""
+    """The newest known target that the GPU can run and that need not be asked for by name, None if there is no such
+    GPU."""
     driver = _driver()
     if driver is None or number >= gpu_count():
         return None
     major, minor = ctypes.c_int(0), ctypes.c_int(0)
     driver.cuDeviceGetAttribute(ctypes.byref(major), CAPABILITY_MAJOR, number)
     driver.cuDeviceGetAttribute(ctypes.byref(minor), CAPABILITY_MINOR, number)
-    able = [t for t in TARGETS.values() if t.capability is not None and t.capability <= (major.value, minor.value)]
+    able = [t for t in TARGETS.values() if t.capability is not None and t.capability <= (major.value, minor.value)
+            and not t.wgmma]
     return max(able, key=lambda t: t.capability or (0, 0), default=None)

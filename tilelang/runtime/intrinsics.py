@@ -35,13 +35,13 @@ SHARED = 3
 # ------------------------------------------------------------------------------------ pieces
 
 
-def _address(context, builder, array_type, array, at):
+def element_address(context, builder, array_type, array, at):
     """A pointer to element `at` of an array."""
     data = context.make_array(array_type)(context, builder, array).data
     return builder.gep(data, [at])
 
 
-def _shared_address(context, builder, array_type, array, at):
+def shared_address(context, builder, array_type, array, at):
     """The 32-bit address in shared memory of element `at` of an array there.
 
     All of it in 32 bits: a 64-bit pointer to the element would keep the constants among the terms of `at` out of the
@@ -53,12 +53,12 @@ def _shared_address(context, builder, array_type, array, at):
     return builder.add(start, builder.mul(place, ir.Constant(I32, array_type.dtype.bitwidth // 8)))
 
 
-def _neighbours(builder, pointer, count: int) -> list:
+def neighbours(builder, pointer, count: int) -> list:
     """Pointers to an element and those after it."""
     return [builder.gep(pointer, [ir.Constant(I32, k)]) for k in range(count)]
 
 
-def _store_all(builder, values, pointers) -> None:
+def store_all(builder, values, pointers) -> None:
     for k, pointer in enumerate(pointers):
         builder.store(builder.extract_value(values, k), pointer)
 
@@ -104,10 +104,10 @@ def _load_matrix(instruction: str) -> Callable:
         in `shared` (16 bytes, aligned) that lane `8 * m + lane % 8` gives."""
 
         def codegen(context, builder, signature, arguments):
-            address = _shared_address(context, builder, signature.args[2], *arguments[2:])
+            address = shared_address(context, builder, signature.args[2], *arguments[2:])
             loaded = builder.call(assembly, [address])
-            target = _address(context, builder, signature.args[0], *arguments[:2])
-            _store_all(builder, loaded, _neighbours(builder, target, 4))
+            target = element_address(context, builder, signature.args[0], *arguments[:2])
+            store_all(builder, loaded, neighbours(builder, target, 4))
             return context.get_dummy_value()
 
         return types.void(fragment, fragment_at, shared, at), codegen
@@ -219,11 +219,11 @@ def _mma(form: MmaForm) -> Callable:
         """acc[acc_at .. + 4] += a's fragment at a_at times b's at b_at."""
 
         def codegen(context, builder, signature, arguments):
-            pointers = [_address(context, builder, signature.args[n], *arguments[n:n + 2]) for n in (0, 2, 4)]
-            totals = _neighbours(builder, pointers[0], 4)
-            inputs = _neighbours(builder, pointers[1], form.a) + _neighbours(builder, pointers[2], form.b) + totals
+            pointers = [element_address(context, builder, signature.args[n], *arguments[n:n + 2]) for n in (0, 2, 4)]
+            totals = neighbours(builder, pointers[0], 4)
+            inputs = neighbours(builder, pointers[1], form.a) + neighbours(builder, pointers[2], form.b) + totals
             result = builder.call(assembly, [builder.load(pointer) for pointer in inputs])
-            _store_all(builder, result, totals)
+            store_all(builder, result, totals)
             return context.get_dummy_value()
 
         return types.void(acc, acc_at, a, a_at, b, b_at), codegen
@@ -246,8 +246,8 @@ def copy_async(typingctx, shared, at, tensor, offset, count):
                             side_effect=True)
 
     def codegen(context, builder, signature, arguments):
-        target = _shared_address(context, builder, signature.args[0], *arguments[:2])
-        source = builder.ptrtoint(_address(context, builder, signature.args[2], *arguments[2:4]), I64)
+        target = shared_address(context, builder, signature.args[0], *arguments[:2])
+        source = builder.ptrtoint(element_address(context, builder, signature.args[2], *arguments[2:4]), I64)
         bytes_each = ir.Constant(I32, signature.args[2].dtype.bitwidth // 8)
         size = context.cast(builder, arguments[4], signature.args[4], types.int32)
         builder.call(assembly, [target, source, builder.mul(size, bytes_each)])
@@ -261,13 +261,13 @@ def is_aligned(typingctx, tensor, first):
     """Is the address of `tensor[first]` a multiple of 16 bytes?"""
 
     def codegen(context, builder, signature, arguments):
-        address = builder.ptrtoint(_address(context, builder, signature.args[0], *arguments), I64)
+        address = builder.ptrtoint(element_address(context, builder, signature.args[0], *arguments), I64)
         return builder.icmp_unsigned("==", builder.and_(address, ir.Constant(I64, 15)), ir.Constant(I64, 0))
 
     return types.boolean(tensor, first), codegen
 
 
-def _plain(instruction: str) -> Callable:
+def plain(instruction: str) -> Callable:
     """An instruction without operands."""
     assembly = ir.InlineAsm(ir.FunctionType(ir.VoidType(), []), instruction, "~{memory}", side_effect=True)
 
@@ -282,6 +282,6 @@ def _plain(instruction: str) -> Callable:
     return execute
 
 
-commit_async = _plain("cp.async.commit_group;")
+commit_async = plain("cp.async.commit_group;")
 wait_async_0, wait_async_1, wait_async_2, wait_async_3 = (
-    _plain(f"cp.async.wait_group {pending};") for pending in range(4))
+    plain(f"cp.async.wait_group {pending};") for pending in range(4))
