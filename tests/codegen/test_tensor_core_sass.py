@@ -5,6 +5,7 @@ No GPU needed. Without the extra `cuda` there is nothing to compile with, and th
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -53,6 +54,36 @@ def test_a_product_of_halves(target, warps, most):
     assert resources.shared == 0  # 64 KB: the launch asks for them
     # The result: 16 bytes of each row at a time, and nothing narrower anywhere.
     assert count(code, "STG.E.128") == count(code, "STG") == 128 * 128 * 2 // 16 // (32 * warps)
+
+
+@pytest.mark.parametrize(("dtype", "tile", "warps", "most"), [
+    (F16, (128, 128, 32), 4, 255), (F16, (128, 128, 32), 8, 128), (BF16, (64, 128, 64), 4, 168)])
+def test_a_product_by_warp_groups(dtype, tile, warps, most):
+    """A step is an instruction for each 64 rows of a group and 16 along k, with both operands in shared memory."""
+    rows, columns, depth = tile
+    metas = (("BM", rows), ("BN", columns), ("BK", depth), ("warps", warps), ("stages", 3))
+    code, resources = machine_code("matmul", dtype, "sm_90a", metas)
+    name = f"HGMMA.64x{columns}x16.F32" + ".BF16" * (dtype == BF16)
+    assert code[name] == count(code, "HGMMA") == rows // (64 * warps // 4) * depth // 16
+    assert count(code, "HMMA") == count(code, "LDSM") == 0
+    # ptxas fences and waits once a step: where it must not trust the accumulators, it does for every instruction.
+    assert count(code, "WARPGROUP.ARRIVE") == count(code, "WARPGROUP.DEPBAR") == count(code, "FENCE.VIEW.ASYNC") == 1
+    assert count(code, "LDGSTS.E.BYPASS.128") == 3 * (depth * (rows + columns) * 2 // 16 // (32 * warps))
+    assert resources.spills == 0 and resources.local == 0 and resources.registers <= most
+
+
+def test_the_order_of_what_warp_groups_wait_for():
+    """Copies arrive, are published, all threads meet; then the products, their end, and only then the next trip."""
+    matrix = TensorFact(F16, (1024, 1024))
+    compiled = tilelang.load(KERNELS / "matmul.tile")["matmul"].compile(matrix, matrix, matrix, target="sm_90a")
+    ptx = cuda_compile.compile_ptx(compiled.cuda, compiled.thread_ir, TARGETS["sm_90a"])
+    assert ".target sm_90a" in ptx and re.search(r"\.shared \.align 1024 ", ptx)
+    wanted = ["cp.async.wait_group", "fence.proxy.async.shared::cta", "bar.sync", "cp.async.commit_group",
+              "wgmma.fence.sync.aligned", *["wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16"] * 2,
+              "wgmma.commit_group.sync.aligned", "wgmma.wait_group.sync.aligned"]
+    found = re.findall(r"(?m)^\s*((?:cp\.async\.(?:wait|commit)|fence\.proxy|bar\.sync|wgmma\.)[\w.:]*)", ptx)
+    start = found.index("cp.async.wait_group")
+    assert found[start:start + len(wanted)] == wanted
 
 
 @pytest.mark.parametrize(("dtype", "target", "instruction"), [

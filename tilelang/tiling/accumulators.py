@@ -182,10 +182,14 @@ class _Exchange:
         """visit(register of the fragments, place in the slab) for what this thread holds of a slab."""
         each, thread = self.layout.slab_registers, self.accumulators.thread
 
-        def at(register: Number) -> None:
-            visit((register + slab * each).value, self.layout.slab_position(thread, register).value)
+        def at(value: Value) -> None:
+            register = self.accumulators.number(value)
+            visit(self.layout.slab_register(slab, register).value, self.layout.slab_position(thread, register).value)
 
-        self.accumulators.by_threads(self.layout, lambda: self.accumulators.each(each, "r", at))
+        def all_of_them() -> None:
+            self.write.fold_registers(each, (), at)
+
+        self.accumulators.by_threads(self.layout, all_of_them)
 
     def _each_linear(self, slab: int, visit: Callable[[Value, Value], None]) -> None:
         """The same for registers of the linear layout."""

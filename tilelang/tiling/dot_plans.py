@@ -7,7 +7,8 @@
 
 An analysis: it reads the tile kernel and changes nothing. A dot qualifies for tensor cores if the target has the
 instruction for its element type and its extents are multiples of 16; a row of an operand, as it is stored, must be a
-power of two. f32 does only where the program allows tf32. Patches (`tilelang.tiling.patches`) are for any element
+power of two. f32 does only where the program allows tf32. Which of these warp groups do, where the target has them, is
+decided in `tilelang.tiling.warpgroup_plans`. Patches (`tilelang.tiling.patches`) are for any element
 type, where the result gives each thread several rows and several columns. All other dots are written the simple way
 (`tilelang.tiling.dots`).
 """
@@ -26,6 +27,8 @@ from tilelang.tiling.mma_words import WordSwizzle
 from tilelang.tiling.patch_layout import WARP, PatchLayout
 from tilelang.tiling.targets import Target
 from tilelang.tiling.uses import Uses
+from tilelang.tiling.warpgroup_layout import Panels
+from tilelang.tiling.warpgroup_plans import Candidate, group_layout, refusal
 
 I8 = DTYPES["i8"]
 MOST_REGISTERS = 128
@@ -41,18 +44,20 @@ DotLayout = AccumulatorLayout | PatchLayout
 
 @dataclass(frozen=True)
 class MmaPlan:
-    """A dot on tensor cores. `kind` is that of `mma`; one step along k is 16, with `_k8` two instructions."""
+    """A dot on tensor cores. `kind` is that of `mma`; one step along k is 16, with `_k8` two instructions. `together`:
+    by warp groups, not by each warp alone."""
 
     layout: AccumulatorLayout
     kind: str
     depth: int
+    together: bool = False
 
 
 @dataclass
 class DotPlans:
     """The plans, by `id` of the dot. `swizzles`, `word_swizzles`: how the shared copies of operands are arranged.
     `carried`: block arguments of loops that are fragments of this layout from trip to trip. `fragments`: what else is,
-    while it is computed with."""
+    while it is computed with. `alone`: why warp groups do not do a product, by `id` of the dot."""
 
     products: dict[int, MmaPlan] = field(default_factory=dict)
     patches: dict[int, PatchLayout] = field(default_factory=dict)
@@ -60,6 +65,7 @@ class DotPlans:
     word_swizzles: dict[Value, WordSwizzle] = field(default_factory=dict)
     carried: dict[Value, DotLayout] = field(default_factory=dict)
     fragments: FragmentPlans = field(default_factory=FragmentPlans)
+    alone: dict[int, str] = field(default_factory=dict)
 
     def layout(self, dot: Op) -> DotLayout | None:
         """That of a dot's accumulator; None for the linear one."""
@@ -87,7 +93,25 @@ def plan_dots(kernel: Kernel, target: Target, threads: int) -> DotPlans:
         elif patch is not None:
             found.patches[id(op)] = patch
     _plan_chains(kernel, found, dots, threads // target.warp_size)
+    if target.wgmma:
+        _plan_groups(kernel, found, threads)
+    _plan_loops(kernel, found)
     return found
+
+
+def _plan_groups(kernel: Kernel, found: DotPlans, threads: int) -> None:
+    """Hand products over to warp groups where those can do them."""
+    uses, definitions = Uses(kernel), {value: op for op in kernel.walk() for value in op.results}
+    carried = frozenset(value for op in kernel.walk() if op.name == "for" for value in _carried(op, found, uses))
+    for dot in (op for op in kernel.walk() if id(op) in found.products):
+        plan, stored = found.products[id(dot)], [_stored(v, definitions) for v in dot.operands[:2]]
+        reason = refusal(Candidate(dot, plan.kind, tuple(stored)), threads, MOST_REGISTERS, carried, found.fragments,
+                         uses)
+        if reason is not None:
+            found.alone[id(dot)] = reason
+            continue
+        found.products[id(dot)] = replace(plan, layout=group_layout(dot, threads), together=True)
+        found.swizzles.update((v, Panels(v.shape[1], v.shape[0])) for v in (*stored, *dot.operands[:2]))
 
 
 def _plan_chains(kernel: Kernel, found: DotPlans, dots: Sequence[Op], warps: int) -> None:
@@ -100,7 +124,12 @@ def _plan_chains(kernel: Kernel, found: DotPlans, dots: Sequence[Op], warps: int
     for op in tall:
         if any(found.fragments.holds(value) for value in (op.operands[0], op.operands[2], op.result)):
             found.products[id(op)] = replace(found.products[id(op)], layout=_tall(op, warps))
-    for loop in loops:
+
+
+def _plan_loops(kernel: Kernel, found: DotPlans) -> None:
+    """Find what loops carry in fragments, once all layouts are known."""
+    uses = Uses(kernel)
+    for loop in (op for op in kernel.walk() if op.name == "for"):
         found.carried.update(_carried(loop, found, uses))
 
 

@@ -91,6 +91,10 @@ class PatchLayout:
         row, column = self.element(thread, register)
         return row * self.shape[1] + column
 
+    def slab_register(self, slab: int, register: AnyNumber) -> AnyNumber:
+        """The register that is the slab's of this number."""
+        return register + slab * self.slab_registers
+
     def slab_ranges(self, slab: int) -> Iterator[tuple[int, int, int]]:
         """(first, end, start): the elements of the tile from number `first` to `end` are, row by row, the slab's from
         number `start` on."""

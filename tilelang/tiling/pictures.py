@@ -14,7 +14,7 @@ from math import prod
 from tilelang.ir.access import access
 from tilelang.ir.core import Kernel, Op
 from tilelang.tiling.copy_plans import CHUNK_BYTES, CopyPlans, plan_copies
-from tilelang.tiling.dot_plans import plan_dots
+from tilelang.tiling.dot_plans import DotPlans, plan_dots
 from tilelang.tiling.layout import LinearLayout
 from tilelang.tiling.limits import threads_for
 from tilelang.tiling.targets import Target
@@ -81,11 +81,20 @@ def show_layouts(kernel: Kernel, target: Target) -> str:
         if op.name in ("load", "store") and access(op).shape:
             lines = shapes.setdefault(access(op).shape, [])
             lines += [line for line in [_access_line(op, vectors, copies)] if line not in lines]
-    parts = [f"{threads} threads on {target.name}"]
+    parts = [f"{threads} threads on {target.name}", *(_product_lines(kernel, dots) if target.wgmma else ())]
     for shape, lines in shapes.items():
         layout = LinearLayout(shape, threads, vectors.widths.get(prod(shape), 1))
         parts.append("\n".join(["", *_summary(layout), *lines, *_indented(picture(layout))]))
     return "\n".join(parts)
+
+
+def _product_lines(kernel: Kernel, plans: DotPlans) -> Iterator[str]:
+    """Which products warp groups do, and why not the others."""
+    for op in kernel.walk():
+        if op.name == "dot":
+            plan, reason = plans.products.get(id(op)), plans.alone.get(id(op), "tensor cores do not do it")
+            how = "by warp groups (wgmma)" if plan is not None and plan.together else f"not by warp groups: {reason}"
+            yield f"  dot {op.result.type}: {how}"
 
 
 def _access_line(op: Op, vectors: Vectors, copies: CopyPlans) -> str:

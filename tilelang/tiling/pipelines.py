@@ -7,8 +7,9 @@
         the trip as it is written, with what is in its slot in place of the loads
 
 The slots are one shared array for each operand, a ring. A chunk that lies outside the tensor is filled with zeros, as
-the load would. This works if each row of the tensor is contiguous and begins at 16 bytes. Where no facts say so, the
-kernel looks before the loop, and otherwise does it as it is written.
+the load would. Before the barrier what has arrived is also published, if warp groups multiply
+(`tilelang.tiling.warpgroups`). This works if each row of the tensor is contiguous and begins at 16 bytes. Where no
+facts say so, the kernel looks before the loop, and otherwise does it as it is written.
 
 What the copies in the loop do to the ring, its one barrier keeps apart from what the dots do, so both are `placed`. The
 copies before the loop are not: another loop may have used the same memory. They have an owner, for they do not meet
@@ -30,6 +31,7 @@ from tilelang.tiling.motion import Motion
 from tilelang.tiling.numbers import Number
 from tilelang.tiling.pipeline_plans import Pipeline
 from tilelang.tiling.steady import SteadyCopies, is_steady
+from tilelang.tiling.warpgroup_layout import Panels
 from tilelang.tiling.writer import Body
 
 
@@ -110,6 +112,8 @@ class _Writer:
         def trip(now: Value, *carried: Value) -> Sequence[Value]:
             *scalars, slot = carried
             emit.effect("async.wait", pending=self.plan.stages - 2)
+            if any(isinstance(self.homes.swizzles[load.result], Panels) for load in self.plan.loads):
+                emit.effect("async.fence")
             emit.effect("barrier")
             is_first = emit.op("eq", slot, index.number(0), hint="first")
             before = emit.op("select", is_first, index.number(last), index.add(slot, index.number(-1)), hint="free")

@@ -7,13 +7,14 @@
 
 An operand A that is in the accumulator's layout of another dot is where it is needed: two neighbours at a time become a
 register of its fragment. The layouts of fragments and accumulator are those of `tilelang.tiling.mma`. Which dots come
-here says `tilelang.tiling.dot_plans`.
+here says `tilelang.tiling.dot_plans`. Those planned for warp groups are handed on (`tilelang.tiling.warpgroups`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tilelang.diagnostics import InternalError
 from tilelang.dtypes import DTYPES
 from tilelang.ir.core import Op, Value
 from tilelang.ir.thread_ops import MMA_KINDS
@@ -24,6 +25,8 @@ from tilelang.tiling.fusion import Fusion
 from tilelang.tiling.homes import Homes
 from tilelang.tiling.mma import DEPTH, WARP, AccumulatorLayout, MatrixRead
 from tilelang.tiling.numbers import Number
+from tilelang.tiling.warpgroup_layout import Panels
+from tilelang.tiling.warpgroups import PanelOperand, WarpGroups
 from tilelang.tiling.writer import ThreadWriter
 
 U32 = DTYPES["u32"]
@@ -57,13 +60,17 @@ class TensorCores:
         self.homes = homes
         self.fusion = fusion
         self.accumulators = accumulators
+        self.groups = WarpGroups(write)
 
     def dot(self, op: Op, plan: MmaPlan) -> None:
         a, b, acc = op.operands
         left = self._packed(a, plan) if self.accumulators.keeps(a, plan.layout) else self._staged(a, True)
         right = self._staged(b, False)
         fragments = self.accumulators.take_from(op, plan.layout)
-        self.accumulators.by_threads(plan.layout, lambda: self._multiply(plan, fragments, left, right))
+        if plan.together:
+            self._together(plan, fragments, left, right)
+        else:
+            self.accumulators.by_threads(plan.layout, lambda: self._multiply(plan, fragments, left, right))
         self.accumulators.give(op.result, acc, fragments)
 
     def _staged(self, operand: Value, of_a: bool) -> Staged:
@@ -97,6 +104,13 @@ class TensorCores:
         return Packed(fragments)
 
     # ---------------------------------------------------------------- the product
+
+    def _together(self, plan: MmaPlan, acc: Value, left: Staged | Packed, right: Staged) -> None:
+        """Warp groups add the product. What a pipelined loop has fetched is published."""
+        a, b = _in_panels(left), _in_panels(right)
+        if not (a.placed and b.placed):
+            self.groups.publish()
+        self.groups.multiply(plan.layout, plan.kind, plan.depth, acc, a, b)
 
     def _multiply(self, plan: MmaPlan, acc: Value, left: Staged | Packed, right: Staged) -> None:
         """Add one warp's part of the product of a dot's operands to the fragments `acc`."""
@@ -132,3 +146,9 @@ class TensorCores:
         for half in range(FRAGMENT // registers[0]):
             self.write.emit.effect("mma", acc[0], acc[1].value, a[0], (a[1] + half * registers[0]).value,
                                    b[0], (b[1] + half * registers[1]).value, kind=kind)
+
+
+def _in_panels(operand: Staged | Packed) -> PanelOperand:
+    if not isinstance(operand, Staged) or not isinstance(operand.read.swizzle, Panels):
+        raise InternalError("lowering", f"%{operand.array.name} is no operand of a warp group")
+    return PanelOperand(operand.array, operand.read.swizzle, operand.read.k_last, operand.start, operand.placed)

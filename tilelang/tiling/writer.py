@@ -179,7 +179,7 @@ class ThreadWriter:
                 tests.append(self.emit.op("lt", number, self.index.number(high), hint="inside"))
             self.when_all(tests, lambda: visit(register, number))
 
-        self.count(end - first, (), guarded, hint="r", unroll=True)
+        self.fold_registers(end - first, (), guarded)
 
     def when_all(self, tests: Sequence[Value], then: Body) -> None:
         """`if` all tests hold; no `if` without a test."""

@@ -1,0 +1,66 @@
+"""Which dots are done by warp groups, and why the others are not.
+
+    for ... %zero (%k, %acc: f32[128, 128]) {         %acc: 2 x 64 rows of each warp, 16 at a time, 128 registers
+      %next = dot %a, %b, %acc                  ->    %a, %b: in shared memory, in panels that a descriptor describes
+      yield %next
+    }
+
+An analysis: it reads the tile kernel and changes nothing. Of the dots that tensor cores do anyway, it chooses those
+whose accumulator a loop carries (`tilelang.tiling.dot_plans`) and whose rows are 64, or a multiple, for each group of
+four warps. Only a target with `wgmma` is asked for that: `sm_90a`, not `sm_90` (see `tilelang.tiling.targets`).
+
+It refuses what would need more than operands in shared memory and one accumulator: chains of dots in fragments, as in
+attention, whose operand A is in registers, and tiles that others want in the order that `ldmatrix` reads.
+`tilec compile --emit layouts` prints the reasons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import dataclass
+
+from tilelang.ir.core import Op, Value
+from tilelang.ir.thread_ops import WGMMA_KINDS
+from tilelang.tiling.fragment_plans import FragmentPlans
+from tilelang.tiling.mma import WARP, AccumulatorLayout
+from tilelang.tiling.uses import Uses
+from tilelang.tiling.warpgroup_layout import GROUP, MOST_COLUMNS, ROWS
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A dot on tensor cores: `kind` of its `mma`, and the `stored` tiles its operands are, or are the transposes of."""
+
+    dot: Op
+    kind: str
+    stored: tuple[Value, ...]
+
+
+def group_layout(dot: Op, threads: int) -> AccumulatorLayout:
+    """The accumulator's: 64 rows after another go to each group in turn, 16 of them to each of its warps."""
+    return AccumulatorLayout((dot.result.shape[0], dot.result.shape[1]), (threads // WARP, 1), striped=True)
+
+
+def refusal(candidate: Candidate, threads: int, most_registers: int, carried: Set[Value], chains: FragmentPlans,
+            uses: Uses) -> str | None:
+    """Why warp groups do not do a dot; None if they do."""
+    dot, groups = candidate.dot, threads // GROUP
+    rows, columns = dot.result.shape
+    if candidate.kind not in WGMMA_KINDS:
+        return f"its products are of kind {candidate.kind}, not {' or '.join(WGMMA_KINDS)}"
+    if threads % GROUP:
+        return f"{threads // WARP} warps are no whole number of groups of {GROUP // WARP}"
+    if rows % (ROWS * groups):
+        return f"{rows} rows are no multiple of {ROWS * groups}, {ROWS} for each warp group"
+    if columns > MOST_COLUMNS:
+        return f"{columns} columns are more than {MOST_COLUMNS}"
+    if group_layout(dot, threads).registers > most_registers:
+        return f"the accumulator would take more than {most_registers} registers of a thread"
+    if any(chains.holds(value) for value in (dot.operands[0], dot.operands[2], dot.result)):
+        return "it is part of a chain that stays in registers"
+    if dot.operands[2] not in carried:
+        return "no loop carries its accumulator"
+    if any(user is not dot and user.result not in dot.operands
+           for value in (*candidate.stored, *dot.operands[:2]) for user in uses.of(value)):
+        return "an operand is used by something else"
+    return None
