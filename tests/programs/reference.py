@@ -375,24 +375,24 @@ def ref_own_writes(x, w, y):
     y[...] = w - x
 
 
-def ref_reads_after_writes_element_of_a_tile(x, y, z):
+def ref_element_of_a_tile(x, y, z):
     z[0] = y[5]
     y *= x
     z[1] = y[5]
 
 
-def ref_reads_after_writes_element_after_an_atomic(x, y, z):
+def ref_element_after_an_atomic(x, y, z):
     y += x
     z[0] = y[2]
 
 
-def ref_reads_after_writes_tile_of_an_element(x, y, z):
+def ref_tile_of_an_element(x, y, z):
     z[...] = 0
     z[3] = x[0] - y[3]
     y[3] = x[0]
 
 
-def ref_reads_after_writes_around_a_loop(x, y, z):
+def ref_around_a_loop(x, y, z):
     y += x
     z[0] = y[1]
     for k in range(3):
