@@ -6,7 +6,8 @@
       %v: f32[64] = load %x, %row, %i {checked = (true, true), ...}
                                          ==>         ... {checked = (false, false), ...}
 
-Precondition: `grid.0`, ... in the kernel's attributes, where present, are the launch's grid extents.
+Precondition: `grid.0`, ... in the kernel's attributes, where present, are the launch's grid extents. With `fact.small`
+there, no dim needs more than 31 bits.
 
 One walk from top to bottom gives each integer value a range (`tilelang.passes.ranges`); inside a branch the
 condition is known to hold. It refuses to guess: values a loop carries, loaded values, and sums that may wrap can be
@@ -20,7 +21,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
-from tilelang.dtypes import I64
+from tilelang.dtypes import I32, I64
 from tilelang.ir.access import access, access_op
 from tilelang.ir.core import Kernel, Op, TensorType, Value
 from tilelang.passes.identities import MIRRORED, OPPOSITE, is_exact
@@ -44,8 +45,8 @@ class _Bounds(Rewriter):
     def __init__(self, kernel: Kernel):
         super().__init__(kernel)
         self.dims = frozenset(dim.name for dim in kernel.dims)
-        self.ranges: dict[str, Range] = {
-            dim.name: Range(0, I64.max_int, {dim.name: 0}) for dim in kernel.dims}
+        most = I32.max_int if kernel.attrs.get("fact.small") is True else I64.max_int
+        self.ranges: dict[str, Range] = {dim.name: Range(0, most, {dim.name: 0}) for dim in kernel.dims}
         self.assumed: list[dict[str, Range]] = []
 
     def visit(self, op: Op) -> None:

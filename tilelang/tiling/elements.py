@@ -7,14 +7,15 @@ the ops that compute it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 
 from tilelang.diagnostics import InternalError
-from tilelang.dtypes import I32
+from tilelang.dtypes import DTYPES, I32, I64
 from tilelang.ir.core import Op, Value
-from tilelang.ir.tile_ops import TILE_OPS
+from tilelang.ir.tile_ops import COMPARE, TILE_OPS
+from tilelang.passes.ranges import Range
 from tilelang.semantics.types import TileType
 from tilelang.tiling.bank_layout import BankLayout, Folded
 from tilelang.tiling.fragment_plans import Layout
@@ -24,6 +25,7 @@ from tilelang.tiling.numbers import Number, Parts
 from tilelang.tiling.row_layout import RowLayout, row_register
 from tilelang.tiling.writer import ThreadWriter
 
+U32 = DTYPES["u32"]
 Memo = dict[tuple[Value, tuple[Value, ...]], Value]
 
 
@@ -46,7 +48,8 @@ class Place:
 class Elements:
     """Writes the computation of single elements."""
 
-    def __init__(self, write: ThreadWriter, homes: Homes):
+    def __init__(self, write: ThreadWriter, homes: Homes, ranges: Mapping[str, Range]):
+        self.ranges = ranges
         self.write = write
         self.homes = homes
 
@@ -186,8 +189,14 @@ class Elements:
             return number
         return self.write.emit.op("cast", number, type=TileType(wanted.dtype), hint=wanted.name)
 
+    def _fits_u32(self, value: Value) -> bool:
+        known = self.ranges.get(value.name)
+        return known is not None and known.lo >= 0 and known.hi <= U32.max_int
+
     def compute(self, op: Op, operands: Sequence[Value]) -> Value:
-        """An elementwise op on scalars."""
+        """An elementwise op on scalars; 64-bit numbers that 32 bits are enough for are compared in 32."""
+        if op.name in COMPARE and operands[0].dtype == I64 and all(map(self._fits_u32, op.operands)):
+            operands = [self.write.emit.op("cast", v, type=TileType(U32), hint=v.name) for v in operands]
         return self.write.emit.op(op.name, *operands, type=TileType(op.result.dtype), hint=op.result.name)
 
 

@@ -103,10 +103,11 @@ class _Lowering:
         self.write.widths = vectors.widths
         dots = plans.dots
         self.homes = Homes(swizzles=dots.swizzles, word_swizzles=dots.word_swizzles, plans=dots.fragments, banks=banks)
-        self.elements = Elements(self.write, self.homes)
+        ranges = value_ranges(kernel)
+        self.elements = Elements(self.write, self.homes, ranges)
         uses = Uses(kernel)
         self.fusion = Fusion(self.write, self.homes, self.elements, uses, self._member)
-        self.accesses = Accesses(self.write, self.homes, self.elements, value_ranges(kernel))
+        self.accesses = Accesses(self.write, self.homes, self.elements, ranges)
         self.wide = WideAccesses(self.write, self.homes, self.fusion, self.accesses, vectors.wide)
         self.reductions = Reductions(self.write, self.homes, self.elements, self.fusion, target)
         self.scans = Scans(self.write, self.homes, self.fusion, target)
