@@ -13,7 +13,7 @@ from typing import Protocol, TypeVar
 from tilelang.diagnostics import InternalError, Span
 from tilelang.driver import Compilation
 from tilelang.ir.batch import PrintSink, TileAssertionError
-from tilelang.runtime.address_space import IMPORT_ROOM, want_room
+from tilelang.runtime.address_space import IMPORT_ROOM, simulator_room, want_process, want_room
 from tilelang.runtime.arrays import Argument
 from tilelang.runtime.log import Report, new_log, sites
 
@@ -105,6 +105,7 @@ def simulator(compilation: Compilation) -> Executable:
 
     source, kernel = _there(compilation.cuda), _there(compilation.thread_ir)
     found = sites(_there(compilation.optimized))
+    want_process(simulator_room(int(kernel.attrs["threads"])), "numba's simulator")  # type: ignore[arg-type]
 
     def launch(arguments, dims, grid, output):  # type: ignore[no-untyped-def]
         log = new_log(found)
