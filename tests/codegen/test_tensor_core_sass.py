@@ -106,24 +106,32 @@ def test_a_product_of_f32_where_tf32_is_allowed():
     assert resources.spills == 0 and resources.local == 0 and resources.registers <= 128
 
 
-def test_a_product_of_bytes():
-    """32 along k of 32 x 32 are 8 products of 16 x 8 x 32, shared among 4 warps."""
-    i8, i32, target = TensorFact(DTYPES["i8"], (128, 128)), TensorFact(DTYPES["i32"], (128, 128)), TARGETS["sm_80"]
-    compiled = tilelang.compile("""
-kernel k(a: i8[M, K], b: i8[K, N], out c: i32[M, N]) grid (cdiv(M, 32), cdiv(N, 32)) {
-    let rows = program_id(0) * 32 +: 32;
-    let cols = program_id(1) * 32 +: 32;
-    var acc = zeros([32, 32], i32);
-    for k in range(0, K, 32) {
-        acc = dot(a[rows, k +: 32], b[k +: 32, cols], acc);
-    }
+@pytest.mark.parametrize(("parameter", "tile", "transposed"), [
+    ("b: i8[K, N]", "b[k +: 64, cols]", True), ("b: i8[N, K]", "transpose(b[cols, k +: 64])", False)])
+def test_a_product_of_bytes(parameter, tile, transposed):
+    """A step of 128 x 128 x 64, by 4 warps: products of 16 x 8 x 32; two bytes are to LDSM what a half is. Where rows
+    of b run along n, each product needs two registers of b to be sorted, for 64 rows."""
+    i8, i32 = TensorFact(DTYPES["i8"], (1024, 1024)), TensorFact(DTYPES["i32"], (1024, 1024))
+    compiled = tilelang.compile(f"""
+kernel k[warps: {{4}}, stages: {{3}}](a: i8[M, K], {parameter}, out c: i32[M, N]) grid (cdiv(M, 128), cdiv(N, 128)) {{
+    let rows = program_id(0) * 128 +: 128;
+    let cols = program_id(1) * 128 +: 128;
+    var acc = zeros([128, 128], i32);
+    for k in range(0, K, 64) {{
+        acc = dot(a[rows, k +: 64], {tile}, acc);
+    }}
     c[rows, cols] = acc;
-}
+}}
 """)["k"].compile(i8, i8, i32, target="sm_80")
-    ptx = cuda_compile.compile_ptx(compiled.cuda, compiled.thread_ir, target)
-    resources = cuda_compile.ptxas_report(ptx, target)
-    assert cuda_compile.sass(ptx, target).count("IMMA.16832.S8.S8") == 32 * 32 // (16 * 8) // 4
-    assert resources.spills == 0 and resources.local == 0
+    ptx = cuda_compile.compile_ptx(compiled.cuda, compiled.thread_ir, TARGETS["sm_80"])
+    resources = cuda_compile.ptxas_report(ptx, TARGETS["sm_80"])
+    step = Counter(i.name for i in sass.main_loop(sass.read(cuda_compile.sass(ptx, TARGETS["sm_80"]))))
+    products = 128 * 128 * 64 // (16 * 8 * 32) // 4
+    assert step["IMMA.16832.S8.S8"] == products
+    assert (step["LDSM.16.M88.4"], step["LDSM.16.MT88.4"]) == ((8, 8) if transposed else (16, 0))
+    assert step["PRMT"] == (2 * products // (64 // 16) if transposed else 0)
+    assert count(step, "LDGSTS.E.BYPASS.128") == 2 * 128 * 64 // 16 // 128 and count(step, "LDS.U8") == 0
+    assert count(step, "BAR") == 1 and resources.spills == 0 and resources.local == 0
 
 
 def test_register_blocking():

@@ -286,20 +286,20 @@ def test_broken_kernels_are_refused(body: str, rule: str) -> None:
 
 
 BROKEN_THREAD = [
-    ("shared.load_matrix %p, %j, %fr, %j {trans = true}", "must be f16 or bf16"),
+    ("shared.load_matrix %p, %j, %fr, %j {trans = true}", "must be f16, bf16 or i8"),
     ("shared.load_matrix %hs, %j, %fr, %j", "{trans} must be true or false"),
     ("shared.load_matrix %hs, %j, %r, %j {trans = true}", "local array of 4 u32"),
     ("shared.load_matrix %hs, %j, %fr, %o {trans = true}", "index must be i32, not i64"),
     ("mma %r, %j, %fr, %j, %fr, %j {kind = \"f32\"}", "{kind} must be one of f16, bf16"),
     ("%w: u32 = round_tf32 %t", "f32"),
-    ("%w: u32 = pack_bytes %j, %j, %j, %j", "i8"),
+    ("%w: u32 = permute_bytes %j, %j, %j", "u32"),
     ("mma %r, %j, %fr, %j, %fr, %j {kind = \"i8\"}", "local array of 4 i32"),
     ("%w: u32 = pack %f, %f {half = \"f32\"}", "{half} must be f16 or bf16"),
     ("%w: u32 = pack %f, %t {half = \"f16\"}", "must be an f32 or f16"),
     ("%w: i32 = pack %f, %f {half = \"bf16\"}", "u32"),
     ("mma %fr, %j, %fr, %j, %fr, %j {kind = \"f16\"}", "local array of 4 f32"),
     ("mma %r, %j, %r, %j, %fr, %j {kind = \"f16\"}", "operand 2 must be a local array of 4 u32"),
-    ("shared.copy_async %p, %j, %x, %o, %j", "must have 16 bits"),
+    ("shared.copy_async %p, %j, %x, %o, %j", "must have 8 or 16 bits"),
     ("shared.copy_async %hs, %j, %x, %o, %j", "must have one element type"),
     ("shared.copy_async %hs, %j, %h, %j, %j", "offset must be i64"),
     ("shared.copy_async %hs, %j, %h, %o, %o", "count must be i32"),

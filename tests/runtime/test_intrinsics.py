@@ -89,6 +89,15 @@ def test_a_number_is_rounded_to_tf32():
     assert len(re.findall(r"0x1000\b", code)) == 1 and len(re.findall(r"FSETP\.NAN", code)) == 1
 
 
+def test_bytes_of_two_words():
+    code, _ = compiled("""
+a[0], a[1], a[2] = np.uint32(x[t]), np.uint32(x[t + 32]), np.uint32(x[t + 64])
+a[0] = permute_bytes(a[0], a[1], a[2])
+x[t] = a[0] & np.uint32(0xffff)
+x[t + 32] = a[0] >> np.uint32(16)""", "sm_80")
+    assert re.search(r"PRMT R\d+, R\d+, R\d+, R\d+", code)
+
+
 @pytest.mark.parametrize(("half", "target", "instruction"), [
     ("f16", "sm_80", r"F2FP\.\S*PACK_AB"), ("bf16", "sm_80", r"F2FP\.BF16"), ("f16", "sm_90", r"F2FP\.\S*PACK_AB"),
     ("f16", "sm_75", r"F2F")])

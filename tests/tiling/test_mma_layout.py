@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from tilelang.tiling import mma
+from tilelang.tiling import mma, mma_bytes
 
 
 def test_fragments_hold_each_element_once():
@@ -55,10 +55,11 @@ def test_the_exchange_read_in_runs(columns, width, most):
         assert max(banks.count(bank) for bank in banks) <= most
 
 
+@pytest.mark.parametrize("woven", [(False, False), (True, False), (False, True), (True, True)])
 @pytest.mark.parametrize(("shape", "warps"), [((16, 16), (1, 1)), ((32, 16), (2, 1)), ((64, 64), (2, 2)),
                                               ((48, 32), (3, 1)), ((128, 128), (2, 4)), ((16, 64), (1, 2))])
-def test_every_element_has_one_place_and_back(shape, warps):
-    layout = mma.AccumulatorLayout(shape, warps)
+def test_every_element_has_one_place_and_back(shape, warps, woven):
+    layout = mma.AccumulatorLayout(shape, warps, woven=woven)
     places = set()
     for coordinates in itertools.product(*map(range, shape)):
         place = layout.place(coordinates)
@@ -119,19 +120,81 @@ def test_matrix_reads_give_fragments(columns, k_last, of_a):
             assert got == (outer + wanted[0], k + wanted[1])
 
 
+def test_fragments_of_bytes():
+    """PTX ISA, mma.m16n8k32 with .s8: groupID = lane >> 2, threadID_in_group = lane % 4, element i of a and b."""
+    for lane, i in itertools.product(range(32), range(16)):
+        group, member = lane >> 2, lane % 4
+        row = group if 0 <= i < 4 or 8 <= i < 12 else group + 8
+        column = member * 4 + (i & 3) if i < 8 else member * 4 + (i & 3) + 16
+        assert mma_bytes.a_element(lane, i // 4, i % 4) == (row, column)
+    for lane, i in itertools.product(range(32), range(8)):
+        group, member = lane >> 2, lane % 4
+        assert mma_bytes.b_element(lane, i // 4, i % 4) == (member * 4 + (i & 3) + (16 if i >= 4 else 0), group)
+
+
 @pytest.mark.parametrize("columns", [16, 32, 64, 128, 256])
-def test_the_exchange_meets_no_bank_twice(columns):
-    layout = mma.AccumulatorLayout((16, columns), (1, 1))
+@pytest.mark.parametrize("k_last", [True, False])
+@pytest.mark.parametrize("of_a", [True, False])
+def test_matrix_reads_give_fragments_of_bytes(columns, k_last, of_a):
+    """Put (outer, k) into a swizzled array, read four matrices as `ldmatrix` does, sort what was transposed."""
+    if k_last and columns == 16:
+        pytest.skip("32 along k do not fit into a row")
+    swizzle, rows = mma.Swizzle(columns, chunk=16), 64
+    read = mma.MatrixRead(swizzle, of_a, True) if k_last else mma_bytes.TransposedRead(swizzle, of_a, False)
+    stored: list = [None] * (rows * columns)
+    for row, column in itertools.product(range(rows), range(columns)):
+        stored[swizzle.position(row, column)] = (row, column) if k_last else (column, row)
+    outers, ks = (rows, columns) if k_last else (columns, rows)
+    for outer, k in itertools.product(range(0, outers, 16), range(0, ks, 32)):
+        starts = [read.position(lane, outer, k) for lane in range(32)]
+        assert all(len({s // 16 % 8 for s in starts[m:m + 8]}) == 8 for m in range(0, 32, 8))
+        for lane in range(32):
+            matrices = [[stored[starts[8 * matrix + row] + 2 * half + byte]
+                         for row, half in mma.matrix_element(lane, read.trans) for byte in range(2)]
+                        for matrix in range(4)]
+            words = matrices if k_last else _sorted(matrices, lane, of_a)
+            assert words == _wanted(lane, of_a, not k_last, outer, k)
+
+
+def _sorted(matrices: list, lane: int, of_a: bool) -> list:
+    """As `permute_bytes` does."""
+    words: list = []
+    for half, odd in itertools.product(range(2), range(2)):
+        eight, chosen = matrices[2 * half] + matrices[2 * half + 1], mma_bytes.selector(lane) + 0x1111 * odd
+        words.append([eight[chosen >> 4 * byte & 7] for byte in range(4)])
+    return [words[n] for n in mma_bytes.WOVEN_FRAGMENTS[of_a]]
+
+
+def _wanted(lane: int, of_a: bool, woven: bool, outer: int, k: int) -> list:
+    """The (outer, k) of the bytes of a fragment of A, or of two of B."""
+    found = []
+    for register in range(4):
+        word = []
+        for byte in range(4):
+            row, along = mma_bytes.a_element(lane, register, byte)
+            if not of_a:
+                along, column = mma_bytes.b_element(lane, register % 2, byte)
+                row = column + 8 * (register // 2)
+            word.append((outer + (row % 8 * 2 + row // 8 if woven else row), k + along))
+        found.append(word)
+    return found
+
+
+@pytest.mark.parametrize("woven", [(False, False), (True, False), (False, True), (True, True)])
+@pytest.mark.parametrize("columns", [16, 32, 64, 128, 256])
+def test_the_exchange_meets_no_bank_twice(columns, woven):
+    layout = mma.AccumulatorLayout((16, columns), (1, 1), woven=woven)
     positions = {(t, r): mma.exchange_position(*layout.element(t, r), columns)
                  for t in range(32) for r in range(layout.registers)}
     assert sorted(positions.values()) == list(range(16 * columns))
     for register in range(layout.registers):
-        assert len({positions[t, register] % 32 for t in range(32)}) == 32
+        assert len({positions[t, register] % 32 for t in range(32)}) == 32 // (2 if woven[0] else 1)
 
 
+@pytest.mark.parametrize("woven", [(False, False), (True, True)])
 @pytest.mark.parametrize(("shape", "warps"), [((16, 16), (1, 1)), ((64, 64), (2, 2)), ((64, 128), (1, 4))])
-def test_slabs_cover_the_tile(shape, warps):
-    layout = mma.AccumulatorLayout(shape, warps)
+def test_slabs_cover_the_tile(shape, warps, woven):
+    layout = mma.AccumulatorLayout(shape, warps, woven=woven)
     for slab in range(layout.slabs):
         held = {layout.slab_position(t, r): layout.element(t, slab * layout.slab_registers + r)
                 for t in range(layout.threads) for r in range(layout.slab_registers)}

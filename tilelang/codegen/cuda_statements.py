@@ -188,7 +188,7 @@ class Statements:
             case "pack":
                 halves = [self._text(v) for v in op.operands]
                 return Expression(self.make.call(f"pack_{op.attrs['half']}", *halves), op.result.dtype)
-            case "round_tf32" | "pack_bytes":
+            case "round_tf32" | "permute_bytes":
                 return Expression(self.make.call(op.name, *(self._text(v) for v in op.operands)), op.result.dtype)
             case "is_aligned":
                 tensor = op.operands[0]

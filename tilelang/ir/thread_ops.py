@@ -25,7 +25,7 @@ THREAD_OPS: dict[str, OpInfo] = {info.name: info for info in [
     OpInfo("shared", 0, "an array in shared memory, one for the block, not initialised", pure=False),
     OpInfo("shared.load", 2, "array, i32 index -> element", pure=False, reads=True),
     OpInfo("shared.store", 3, "array, i32 index, value", pure=False, writes=True),
-    OpInfo("shared.load_matrix", 4, "{trans}: array of 16-bit elements, i32 index, local u32 array, i32 index; "
+    OpInfo("shared.load_matrix", 4, "{trans}: array of f16, bf16 or i8, i32 index, local u32 array, i32 index; "
            "a warp reads four 8 x 8 matrices into four registers", pure=False, reads=True, writes=True),
     OpInfo("mma", 6, "{kind}: local array and i32 index of accumulator, A and B; a warp adds a product of fragments",
            pure=False, reads=True, writes=True),
@@ -41,7 +41,8 @@ THREAD_OPS: dict[str, OpInfo] = {info.name: info for info in [
     OpInfo("pack", 2, "{half}: f16 or bf16; two of these, or two f32 that are rounded to it -> u32, the first in its "
            "lower bits"),
     OpInfo("round_tf32", 1, "f32 -> u32: the bits of the nearest number with 10 bits of fraction, halves away from 0"),
-    OpInfo("pack_bytes", 4, "i8, the first in the lowest bits -> u32"),
+    OpInfo("permute_bytes", 3, "u32, u32, u32 selector -> u32; byte n of it is the one of the eight, counted from the "
+           "lowest of the first, whose number is in the selector's bits from 4 n on"),
     OpInfo("shuffle", 1, "{xor}, {lane}, {up} or {down}: what another thread of the warp has, number own ^ xor, lane, "
            "own - up or own + down; without such a thread its own", pure=False),
     OpInfo("shared.copy_async", 5, "array, i32 index, tensor, i64 offset, i32 count: 16 bytes, `count` elements and "
@@ -85,9 +86,9 @@ or bounds differ between threads. A global store by one thread is seen by anothe
 barrier, never before; between blocks only atomics are ordered.
 
 What a warp does together (`shuffle`, `shared.load_matrix`, `mma`), all its threads must come to. For
-`shared.load_matrix` thread 8 * m + i of a warp gives the index of row i of matrix m, 8 elements at a multiple of 8,
+`shared.load_matrix` thread 8 * m + i of a warp gives the index of row i of matrix m, 16 bytes at a multiple of 16,
 and is the one that reads it; for the layouts see `tilelang.tiling.mma`. With `trans` each thread gets its elements of
-the transposed matrices. `mma` adds in f32, for `i8` in i32, which wraps.
+the transposed matrices, an element being two bytes. `mma` adds in f32, for `i8` in i32, which wraps.
 
 A warp group does together what is called `wgmma`: 128 threads from a multiple of 128 on, all with the same indices of A
 and B. `shared.wgmma` is asynchronous. It reads its operands at some time between its start and the end of a wait for
@@ -100,7 +101,8 @@ accumulators' layout see `tilelang.tiling.warpgroup_layout`.
 
 MMA_KINDS = {"f16": (4, 2), "bf16": (4, 2), "f16_k8": (2, 1), "tf32": (4, 2), "i8": (4, 2)}
 """`kind` of `mma` -> registers of A's and B's fragment: 16 x 16 by 16 x 8 halves, or `_k8`, 16 x 8 by 8 x 8; `tf32`,
-16 x 8 by 8 x 8 words, and `i8`, four integers to a word, added in i32 (`tilelang.tiling.mma_words`)."""
+16 x 8 by 8 x 8 words (`tilelang.tiling.mma_words`); `i8`, 16 x 32 by 32 x 8 bytes, added in i32
+(`tilelang.tiling.mma_bytes`)."""
 
 MMA_DEPTHS = {"f16": 16, "bf16": 16, "f16_k8": 8, "tf32": 8, "i8": 32}
 """How far along k each multiplies."""

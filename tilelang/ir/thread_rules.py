@@ -80,7 +80,7 @@ def array_store(op: Op) -> tuple[Type, ...]:
 
 
 def load_matrix(op: Op) -> tuple[Type, ...]:
-    require(array(op).dtype in (F16, BF16), "the elements must be f16 or bf16")
+    require(array(op).dtype in (F16, BF16, DTYPES["i8"]), "the elements must be f16, bf16 or i8")
     require(isinstance(op.attrs.get("trans"), bool), "{trans} must be true or false")
     fragment(op, 2, U32, 4)
     return ()
@@ -139,9 +139,9 @@ def round_tf32(op: Op) -> tuple[Type, ...]:
     return (TileType(U32),)
 
 
-def pack_bytes(op: Op) -> tuple[Type, ...]:
+def permute_bytes(op: Op) -> tuple[Type, ...]:
     for value in op.operands:
-        expect(value, TileType(DTYPES["i8"]), "an operand")
+        expect(value, TileType(U32), "an operand")
     return (TileType(U32),)
 
 
@@ -165,7 +165,7 @@ def shuffle(op: Op) -> tuple[Type, ...]:
 
 
 def copy_async(op: Op) -> tuple[Type, ...]:
-    require(array(op).dtype.bits == 16, "the elements must have 16 bits")
+    require(array(op).dtype.bits in (8, 16), "the elements must have 8 or 16 bits")
     require(tensor(op, 2).dtype == array(op).dtype, "array and tensor must have one element type")
     expect(op.operands[3], OFFSET, "the offset")
     expect(op.operands[4], INDEX, "the count")
@@ -264,7 +264,7 @@ THREAD_RULES: dict[str, Rule] = {
     "shared.copy_async": copy_async, "async.commit": barrier, "async.wait": wait, "is_aligned": is_aligned,
     "async.fence": barrier, "shared.wgmma": wgmma, "wgmma.fence": accumulators, "wgmma.commit": barrier,
     "wgmma.wait": accumulators,
-    "shared.load_matrix": load_matrix, "mma": mma, "pack": pack, "pack_bytes": pack_bytes,
+    "shared.load_matrix": load_matrix, "mma": mma, "pack": pack, "permute_bytes": permute_bytes,
     "round_tf32": round_tf32, "shuffle": shuffle,
     "global.load_vector": global_vector, "global.store_vector": global_vector,
     "global.load": global_load, "global.store": global_store, "global.atomic": global_atomic,

@@ -78,8 +78,8 @@ def _cost(op: Op, constants: set[str]) -> Cost:
     if op.name == "shared.wgmma":  # of each warp of the group: its 16 of the 64 rows
         products = 2 * 16 * int_attr(op, "columns") * 16
         return Cost(issue=1, flops=products // WARP, products=products)
-    if op.name == "pack_bytes":
-        return Cost(issue=3, integer=3)
+    if op.name == "permute_bytes":
+        return Cost(issue=1, integer=1)
     if op.name in ("pack", "round_tf32"):
         return Cost(issue=1, f32=1)
     if op.name in ("rand", "randn", "randint"):

@@ -24,21 +24,23 @@ from tilelang.machine.operations import acting_lanes, check_arrived, check_settl
 from tilelang.machine.plan import Step
 from tilelang.machine.report import Problem
 from tilelang.tiling import mma as layouts
-from tilelang.tiling import mma_words
+from tilelang.tiling import mma_bytes, mma_words
 
 ROW = 8
-"""Elements of 16 bits in a row of a matrix: 16 bytes."""
+"""Elements of 16 bits in a row of a matrix."""
 CHUNK = 16
+"""Bytes of it."""
 
 
 def load_matrix(step: Step, lanes: Lanes, batch: Batch) -> None:
-    """`shared.load_matrix`: each thread fetches a row of 8 elements, the warp hands them around."""
+    """`shared.load_matrix`: each thread fetches a row of 16 bytes, the warp hands them around."""
     shared, index, fragment, at = step.op.operands
     cells, first = batch.cells[shared.name], batch.get(index)
-    if not whole_warps(step, lanes, batch) or not aligned(step, first, lanes, batch):
+    each = CHUNK // cells.data.itemsize
+    if not whole_warps(step, lanes, batch) or not aligned(step, first, lanes, batch, each):
         return
-    row = Lanes((ROW, *lanes.shape[1:]), lanes.mask)
-    position = first + np.arange(ROW).astype(first.dtype)[:, None, None]
+    row = Lanes((each, *lanes.shape[1:]), lanes.mask)
+    position = first + np.arange(each).astype(first.dtype)[:, None, None]
     inside = cells.inside(position)
     acting = acting_lanes(step, position, inside, row, batch)
     if acting is None:
@@ -46,7 +48,7 @@ def load_matrix(step: Step, lanes: Lanes, batch: Batch) -> None:
     log_access(step, cells, position, acting, batch)
     counts = batch.counts(step.number)
     counts.bytes += lanes.count * CHUNK
-    wavefronts, conflicts = traffic.wavefronts(first // ROW, CHUNK, lanes)
+    wavefronts, conflicts = traffic.wavefronts(first // each, CHUNK, lanes)
     counts.wavefronts += wavefronts
     counts.conflicts += conflicts
     check_arrived(step, cells, position, acting, batch)
@@ -58,8 +60,11 @@ def load_matrix(step: Step, lanes: Lanes, batch: Batch) -> None:
 
 
 def _distribute(rows: np.ndarray, trans: bool) -> np.ndarray:
-    """(8 elements, programs, threads), a row from each thread -> (4 matrices, programs, threads), u32 for each."""
+    """(8 halves or 16 bytes, programs, threads), a row from each thread -> u32 (4 matrices, programs, threads)."""
     _, programs, threads = rows.shape
+    if rows.itemsize == 1:
+        single = rows.astype(np.uint8).astype(np.uint16)
+        rows = single[::2] | single[1::2] << np.uint16(8)
     places = np.array([layouts.matrix_element(lane, trans) for lane in range(WARP)])
     row, column = places[..., 0], places[..., 1]
     matrices = np.ascontiguousarray(rows).view(np.uint16).reshape(ROW, programs, threads // WARP, 4, ROW)
@@ -98,11 +103,13 @@ def pack(step: Step, lanes: Lanes, batch: Batch) -> None:
     batch.define(step.op.result, low | high << np.uint32(16))
 
 
-def pack_bytes(step: Step, lanes: Lanes, batch: Batch) -> None:
-    """Four small integers in one register."""
-    word = np.zeros((1, 1, 1), np.uint32)
-    for number, value in enumerate(batch.all(step.op.operands)):
-        word = word | value.view(np.uint8).astype(np.uint32) << np.uint32(8 * number)
+def permute_bytes(step: Step, lanes: Lanes, batch: Batch) -> None:
+    """Four of the eight bytes of two registers."""
+    low, high, selector = batch.all(step.op.operands)
+    both, word = low | high.astype(np.uint64) << np.uint64(32), np.zeros((1, 1, 1), np.uint32)
+    for number in range(0, 32, 8):
+        chosen = selector >> np.uint32(number // 2) & np.uint32(7)
+        word = word | (both >> chosen * np.uint64(8) & np.uint64(255)).astype(np.uint32) << np.uint32(number)
     batch.define(step.op.result, word)
 
 
@@ -214,14 +221,12 @@ def _b_words(registers: int) -> tuple[np.ndarray, np.ndarray]:
 
 @cache
 def _a_bytes(registers: int) -> tuple[np.ndarray, np.ndarray]:
-    row, word = _a_words(registers)
-    return row[..., None] + np.zeros(4, int), word[..., None] * 4 + np.arange(4)
+    return _table(mma_bytes.a_element, WARP, registers, 4)
 
 
 @cache
 def _b_bytes(registers: int) -> tuple[np.ndarray, np.ndarray]:
-    word, column = _b_words(registers)
-    return word[..., None] * 4 + np.arange(4), column[..., None] + np.zeros(4, int)
+    return _table(mma_bytes.b_element, WARP, registers, 4)
 
 
 @cache
@@ -249,14 +254,14 @@ def whole_warps(step: Step, lanes: Lanes, batch: Batch, together: int = WARP) ->
     return True
 
 
-def aligned(step: Step, index: np.ndarray, lanes: Lanes, batch: Batch) -> bool:
-    crooked = lanes.among(index % ROW != 0)
+def aligned(step: Step, index: np.ndarray, lanes: Lanes, batch: Batch, each: int = ROW) -> bool:
+    crooked = lanes.among(index % each != 0)
     if crooked.any():
         batch.found(Problem.MISALIGNED, step.op, step.number, crooked, lanes, index)
     return not crooked.any()
 
 
 WARP_OPERATIONS: dict[str, Callable[[Step, Lanes, Batch], None]] = {
-    "shared.load_matrix": load_matrix, "mma": multiply, "pack": pack, "pack_bytes": pack_bytes,
+    "shared.load_matrix": load_matrix, "mma": multiply, "pack": pack, "permute_bytes": permute_bytes,
     "round_tf32": round_tf32, "shuffle": shuffle,
 }

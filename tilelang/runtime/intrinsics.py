@@ -1,6 +1,7 @@
 """Tensor cores and asynchronous copies: instructions that numba has no name for, as functions of generated kernels.
 
     load_matrix(a, 0, a_shared, at)         four 8 x 8 matrices of halves, shared memory -> registers     LDSM
+    permute_bytes(x, y, 0x6420)             bytes 0 and 2 of x, then of y                                     PRMT
     a[0] = pack_f16(x, y)                   two numbers, rounded to halves, in one register                   F2FP
     mma_f16(acc, 0, a, 0, b, 0)             acc[16, 8] += a[16, 16] @ b[16, 8], by one warp               HMMA
     copy_async(a_shared, at, a, offset, 8)  16 bytes, global -> shared memory, while the thread goes on   LDGSTS
@@ -144,19 +145,16 @@ pack_bf16 = _pack("cvt.rn.bf16x2.f32 $0, $2, $1;")
 
 
 @intrinsic
-def pack_bytes(typingctx, first, second, third, fourth):
-    """The u32 of four i8, the first in the lowest bits."""
-    numbers = (first, second, third, fourth)
-    if any(number != types.int8 for number in numbers):
+def permute_bytes(typingctx, low, high, selector):
+    """Four of the eight bytes of two u32: byte n is the one whose number is in the selector's bits from 4 n on."""
+    if any(number != types.uint32 for number in (low, high, selector)):
         return None
 
     def codegen(context, builder, signature, arguments):
-        word = ir.Constant(I32, 0)
-        for number, value in enumerate(arguments):
-            word = builder.or_(word, builder.shl(builder.zext(value, I32), ir.Constant(I32, 8 * number)))
-        return word
+        assembly = ir.InlineAsm(ir.FunctionType(I32, [I32, I32, I32]), "prmt.b32 $0, $1, $2, $3;", "=r,r,r,r")
+        return builder.call(assembly, arguments)
 
-    return types.uint32(*numbers), codegen
+    return types.uint32(low, high, selector), codegen
 
 
 @intrinsic

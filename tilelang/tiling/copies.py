@@ -19,11 +19,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from tilelang.dtypes import I32, I64
-from tilelang.ir.access import Access, access
+from tilelang.ir.access import access
 from tilelang.ir.core import Attr, Op, Value
 from tilelang.semantics.types import TileType
 from tilelang.tiling.accesses import Accesses
-from tilelang.tiling.copy_plans import CHUNK, CopyPlans
+from tilelang.tiling.copy_plans import CopyPlans, chunk_of
 from tilelang.tiling.elements import Elements
 from tilelang.tiling.homes import VIEWS, Homes
 from tilelang.tiling.layout import LinearLayout
@@ -94,7 +94,7 @@ class Copies:
         `cut`: the tensor's edge may go through a chunk.
         """
         rows, columns = load.result.shape
-        across = columns // CHUNK
+        across = columns // chunk_of(load)
         layout = LinearLayout((rows * across,), self.write.threads)
 
         def chunk(register: Value) -> None:
@@ -110,19 +110,19 @@ class Copies:
                attrs: dict[str, Attr]) -> None:
         (array, start), (row, chunk), parts = to, place, access(load)
         at = self.homes.swizzles[load.result].chunk_position(row, chunk) + start
-        coordinates = row.value, (chunk * CHUNK).value
+        coordinates = row.value, (chunk * chunk_of(load)).value
         indices = self.accesses.indices_at(load, coordinates)
         mask = self.elements.at_coordinates(parts.mask, coordinates, {}) if parts.mask is not None else None
         inside, offset = self.accesses.inside_and_offset(parts, indices, mask=mask)
-        count = self._left(parts, indices[-1]) if cut else self.write.index.number(CHUNK)
+        count = self._left(load, indices[-1]) if cut else self.write.index.number(chunk_of(load))
         if inside is not None:
             count = self.write.emit.op("select", inside, count, self.write.index.number(0), hint="count")
         self.write.emit.effect("shared.copy_async", array, at.value, parts.tensor, offset, count, **attrs)
 
-    def _left(self, parts: Access, column: Value) -> Value:
+    def _left(self, load: Op, column: Value) -> Value:
         """How many elements of a chunk lie inside the tensor, if its first one does."""
-        emit = self.write.emit
+        emit, parts = self.write.emit, access(load)
         wide = column if column.dtype == I64 else emit.op("cast", column, type=TileType(I64), hint="wide")
         left = emit.op("sub", self.write.extent(parts.tensor, len(parts.indices) - 1), wide, hint="left")
-        least = emit.op("minimum", left, self.write.constant(CHUNK, I64), hint="least")
+        least = emit.op("minimum", left, self.write.constant(chunk_of(load), I64), hint="least")
         return emit.op("cast", least, type=TileType(I32), hint="count")

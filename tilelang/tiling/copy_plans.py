@@ -5,7 +5,7 @@
     %s: f32[64, 64] = dot %q, %t, %zero                     reads them while the thread goes on
 
 An analysis: it reads the tile kernel and changes nothing. A load qualifies if the target has asynchronous copies, its
-tensor is one of 16-bit elements that the kernel only reads, and nobody reads the tile but dots on tensor cores
+tensor is one of halves or bytes that the kernel only reads, and nobody reads the tile but dots on tensor cores
 (`tilelang.tiling.dot_plans`), as it is or transposed. The facts of the launch must prove that a chunk is contiguous,
 begins at a multiple of 16 bytes, and is inside the tensor and not masked off as a whole (`tilelang.memory.axis`). Any
 thread must be able to compute where a chunk is. What is outside is zero: another `else` is refused. Loads that do not
@@ -25,17 +25,18 @@ from tilelang.ir.core import Block, Kernel, Op, TensorType, Value
 from tilelang.ir.thread_ops import MOST_PENDING
 from tilelang.ir.tile_ops import TILE_OPS
 from tilelang.memory.axis import AxisAnalysis
-from tilelang.tiling.dot_plans import WORDS, DotPlans, is_transpose
+from tilelang.tiling.dot_plans import CHUNK_BYTES, DotPlans, is_transpose
 from tilelang.tiling.homes import COSTLY, VIEWS
 from tilelang.tiling.targets import Target
 from tilelang.tiling.uses import Uses
 
-CHUNK = 8
-"""Elements of 16 bits in an asynchronous copy."""
-CHUNK_BYTES = 16
-
 DEEPEST = 16
 """Index arithmetic nested deeper than this is not computed again for every copy."""
+
+
+def chunk_of(load: Op) -> int:
+    """Elements of the loaded tile in an asynchronous copy: 8 halves, 16 bytes."""
+    return CHUNK_BYTES // load.result.dtype.bytes
 
 
 @dataclass(frozen=True)
@@ -87,15 +88,15 @@ class CopyRules:
         parts, tile = access(load), load.result
         if not self.target.async_copy:
             return "the target has no asynchronous copies"
-        if tile.dtype.bits != 16 or len(tile.shape) != 2:
-            return "it is no matrix of 16-bit elements"
+        if tile.dtype.bits not in (8, 16) or len(tile.shape) != 2:
+            return "it is no matrix of 8-bit or 16-bit elements"
         if not self._is_read_only(parts.tensor):
             return "the kernel writes to its tensor"
         if not self._only_products_read(load):
             return "not only dots on tensor cores read it"
         if parts.other is not None and not self._is_zero(parts.other):
             return "what is outside is not zero"
-        if self.axis.width(load, CHUNK_BYTES) != CHUNK:
+        if self.axis.width(load, CHUNK_BYTES) != chunk_of(load):
             return "no facts say that its chunks are whole and aligned"
         if not self._is_reachable(parts):
             return "its indices have to be looked up"
@@ -114,7 +115,7 @@ class CopyRules:
 
     def _is_product(self, op: Op) -> bool:
         plan = self.plans.products.get(id(op))
-        return plan is not None and plan.kind not in WORDS
+        return plan is not None and plan.kind != "tf32"
 
     def _is_zero(self, value: Value) -> bool:
         op = self.definitions.get(value)

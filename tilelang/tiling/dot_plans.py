@@ -6,11 +6,11 @@
     }
 
 An analysis: it reads the tile kernel and changes nothing. A dot qualifies for tensor cores if the target has the
-instruction for its element type and its extents are multiples of 16; a row of an operand, as it is stored, must be a
-power of two. f32 does only where the program allows tf32. Which of these warp groups do, where the target has them, is
-decided in `tilelang.tiling.warpgroup_plans`. Patches (`tilelang.tiling.patches`) are for any element
-type, where the result gives each thread several rows and several columns. All other dots are written the simple way
-(`tilelang.tiling.dots`).
+instruction for its element type and its extents are multiples of 16, of i8 32 along k; a row of an operand, as it is
+stored, must be a power of two. f32 does only where the program allows tf32. Which of these warp groups do, where the
+target has them, is decided in `tilelang.tiling.warpgroup_plans`. Patches (`tilelang.tiling.patches`) are for any
+element type, where the result gives each thread several rows and several columns. All other dots are written the simple
+way (`tilelang.tiling.dots`).
 """
 
 from __future__ import annotations
@@ -33,10 +33,8 @@ from tilelang.tiling.warpgroup_plans import Candidate, group_layout, refusal
 I8 = DTYPES["i8"]
 MOST_REGISTERS = 128
 """Registers of a thread that an accumulator may take, of 255."""
-
-
-WORDS = ("tf32", "i8")
-"""Kinds of `mma` whose fragments are made word by word (`tilelang.tiling.word_cores`)."""
+CHUNK_BYTES = 16
+"""What `ldmatrix` reads of a row, and what an asynchronous copy moves."""
 
 
 DotLayout = AccumulatorLayout | PatchLayout
@@ -44,13 +42,19 @@ DotLayout = AccumulatorLayout | PatchLayout
 
 @dataclass(frozen=True)
 class MmaPlan:
-    """A dot on tensor cores. `kind` is that of `mma`; one step along k is 16, with `_k8` two instructions. `together`:
-    by warp groups, not by each warp alone."""
+    """A dot on tensor cores. `kind` is that of `mma`. `stored`: the tiles in shared memory, the operands themselves or
+    what they are the transposes of. `together`: by warp groups, not by each warp alone."""
 
     layout: AccumulatorLayout
     kind: str
     depth: int
+    stored: tuple[Value, ...]
     together: bool = False
+
+    @property
+    def step(self) -> int:
+        """How far a step goes along k: what an instruction does; before sm_80 two do it."""
+        return max(DEPTH, MMA_DEPTHS[self.kind])
 
 
 @dataclass
@@ -82,14 +86,15 @@ def plan_dots(kernel: Kernel, target: Target, threads: int) -> DotPlans:
     dots = [op for op in kernel.walk() if op.name == "dot"]
     for op in dots:
         stored = [_stored(v, definitions) for v in op.operands[:2]]
-        plan = _mma_plan(op, target, threads) if all(_is_swizzlable(v, definitions) for v in stored) else None
+        plan = _mma_plan(op, stored, target, threads) if all(_is_swizzlable(v, definitions) for v in stored) else None
         patch = _patch(op, threads // target.warp_size)
         if plan is not None:
             found.products[id(op)] = plan
             if plan.kind == "tf32":
                 found.word_swizzles.update(_word_swizzles(op, stored))
-            elif plan.kind not in WORDS:
-                found.swizzles.update((v, Swizzle(v.shape[-1])) for v in (*stored, *op.operands[:2]))
+            else:
+                found.swizzles.update((v, Swizzle(v.shape[-1], chunk=CHUNK_BYTES // v.dtype.bytes))
+                                      for v in (*stored, *op.operands[:2]))
         elif patch is not None:
             found.patches[id(op)] = patch
     _plan_chains(kernel, found, dots, threads // target.warp_size)
@@ -101,17 +106,17 @@ def plan_dots(kernel: Kernel, target: Target, threads: int) -> DotPlans:
 
 def _plan_groups(kernel: Kernel, found: DotPlans, threads: int) -> None:
     """Hand products over to warp groups where those can do them."""
-    uses, definitions = Uses(kernel), {value: op for op in kernel.walk() for value in op.results}
+    uses = Uses(kernel)
     carried = frozenset(value for op in kernel.walk() if op.name == "for" for value in _carried(op, found, uses))
     for dot in (op for op in kernel.walk() if id(op) in found.products):
-        plan, stored = found.products[id(dot)], [_stored(v, definitions) for v in dot.operands[:2]]
-        reason = refusal(Candidate(dot, plan.kind, tuple(stored)), threads, MOST_REGISTERS, carried, found.fragments,
-                         uses)
+        plan = found.products[id(dot)]
+        candidate = Candidate(dot, plan.kind, plan.stored)
+        reason = refusal(candidate, threads, MOST_REGISTERS, carried, found.fragments, uses)
         if reason is not None:
             found.alone[id(dot)] = reason
             continue
         found.products[id(dot)] = replace(plan, layout=group_layout(dot, threads), together=True)
-        found.swizzles.update((v, Panels(v.shape[1], v.shape[0])) for v in (*stored, *dot.operands[:2]))
+        found.swizzles.update((v, Panels(v.shape[1], v.shape[0])) for v in (*plan.stored, *dot.operands[:2]))
 
 
 def _plan_chains(kernel: Kernel, found: DotPlans, dots: Sequence[Op], warps: int) -> None:
@@ -148,7 +153,7 @@ def _patch(op: Op, warps: int) -> PatchLayout | None:
     return layout if worthwhile and op.result.dtype.bits >= 32 else None
 
 
-def _mma_plan(op: Op, target: Target, threads: int) -> MmaPlan | None:
+def _mma_plan(op: Op, stored: Sequence[Value], target: Target, threads: int) -> MmaPlan | None:
     a, b, _ = op.operands
     kind = _kind(op, target)
     if kind is None or len(op.result.shape) != 2 or a.shape[1] % max(DEPTH, MMA_DEPTHS[kind]):
@@ -158,8 +163,8 @@ def _mma_plan(op: Op, target: Target, threads: int) -> MmaPlan | None:
     warps = arrange_warps(shape, threads // target.warp_size)
     if not powers or warps is None:
         return None
-    layout = AccumulatorLayout(shape, warps)
-    return MmaPlan(layout, kind, a.shape[1]) if layout.registers <= MOST_REGISTERS else None
+    layout = AccumulatorLayout(shape, warps, woven=(kind == "i8" and stored[0] != a, kind == "i8" and stored[1] == b))
+    return MmaPlan(layout, kind, a.shape[1], tuple(stored)) if layout.registers <= MOST_REGISTERS else None
 
 
 def _kind(op: Op, target: Target) -> str | None:
@@ -198,8 +203,8 @@ def is_transpose(op: Op) -> bool:
 def _is_swizzlable(tile: Value, definitions: dict[Value, Op]) -> bool:
     """May its shared copy be arranged in another way? That of a `cat` is written piece by piece."""
     made_by = definitions.get(tile)
-    return len(tile.shape) == 2 and _is_power_of_two(tile.shape[1]) and tile.shape[1] >= 8 and (
-        made_by is None or made_by.name != "cat")
+    whole = len(tile.shape) == 2 and _is_power_of_two(tile.shape[1]) and tile.shape[1] * tile.dtype.bytes >= CHUNK_BYTES
+    return whole and (made_by is None or made_by.name != "cat")
 
 
 def _carried(loop: Op, plans: DotPlans, uses: Uses) -> dict[Value, DotLayout]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from tilelang.dtypes import DType
 from tilelang.ir.core import Op, Value
 from tilelang.semantics.types import TileType
-from tilelang.tiling.dot_plans import WORDS, DotPlans
+from tilelang.tiling.dot_plans import DotPlans
 from tilelang.tiling.elements import Elements, Place
 from tilelang.tiling.fusion import Fusion, size_of
 from tilelang.tiling.homes import Homes
@@ -42,9 +42,9 @@ class Dots:
         plan, accumulators = self.plans.products.get(id(op)), self.cores.accumulators
         for operand in op.operands:
             is_b = operand == op.operands[1]
-            if plan is None or plan.kind in WORDS or is_b or not accumulators.keeps(operand, plan.layout):
+            if plan is None or plan.kind == "tf32" or is_b or not accumulators.keeps(operand, plan.layout):
                 accumulators.release(operand)
-        if plan is not None and plan.kind in WORDS:
+        if plan is not None and plan.kind == "tf32":
             self.words.dot(op, plan)
         elif plan is not None:
             self.cores.dot(op, plan)

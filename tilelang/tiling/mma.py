@@ -18,7 +18,7 @@ Source: NVIDIA, "Parallel Thread Execution ISA", section "Matrix Fragments for m
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from tilelang.tiling.numbers import AnyNumber
 
@@ -61,12 +61,15 @@ class AccumulatorLayout:
     """A tile of f32 of this shape over a grid of `warps`, row-major: warp w is at row w // warps[1].
 
     The extents must be multiples of 16 and 8 times the number of warps along them. Threads beyond the grid of warps
-    hold nothing. Each warp's rows are neighbours, or `striped`: 16 rows go to each row of warps in turn.
+    hold nothing. Each warp's rows are neighbours, or `striped`: 16 rows go to each row of warps in turn. `woven`, for
+    rows and columns: of 16 neighbours the even ones come first, then the odd ones, as fragments of bytes that were
+    transposed have them (`tilelang.tiling.mma_bytes`); of columns the extent is then a multiple of 16 for each warp.
     """
 
     shape: tuple[int, int]
     warps: tuple[int, int]
     striped: bool = False
+    woven: tuple[bool, bool] = (False, False)
 
     @property
     def part(self) -> tuple[int, int]:
@@ -94,6 +97,7 @@ class AccumulatorLayout:
         high, down = (row // 16 % self.warps[0], row // 16 // self.warps[0]) if self.striped else (
             row // rows, row % rows // 16)
         warp, column = high * self.warps[1] + column // columns, column % columns
+        row, column = (_sorted(at) if woven else at for at, woven in zip((row, column), self.woven, strict=True))
         lane = row % 8 * 4 + column % 8 // 2
         piece = down * self.pieces[1] + column // 8
         return warp * WARP + lane, piece * 4 + row % 16 // 8 * 2 + column % 2
@@ -107,9 +111,11 @@ class AccumulatorLayout:
         warp, lane, piece = thread // WARP, thread % WARP, register // 4
         row, column = c_element(lane, register % 4)
         down, across = piece // self.pieces[1], piece % self.pieces[1]
+        column = across * PIECE[1] + column
+        row, column = (_woven(at) if woven else at for at, woven in zip((row, column), self.woven, strict=True))
         apart = (PIECE[0], self.warps[0] * PIECE[0]) if self.striped else (self.part[0], PIECE[0])
         return (warp // self.warps[1] * apart[0] + down * apart[1] + row,
-                warp % self.warps[1] * self.part[1] + across * PIECE[1] + column)
+                warp % self.warps[1] * self.part[1] + column)
 
     # ---------------------------------------------------------------- slabs: 16 rows of each warp, or 8
 
@@ -145,7 +151,7 @@ class AccumulatorLayout:
             lane = thread % WARP
             row, column = thread // WARP * 8 + lane // 4, register // 2 * 8 + lane % 4 * 2 + register % 2
             return exchange_position(row, column, self.shape[1])
-        slab = AccumulatorLayout((self.warps[0] * PIECE[0], self.shape[1]), self.warps)
+        slab = replace(self, shape=(self.warps[0] * PIECE[0], self.shape[1]), striped=False)
         return exchange_position(*slab.element(thread, register), self.shape[1])
 
     def slab_ranges(self, slab: int) -> Iterator[tuple[int, int, int]]:
@@ -163,6 +169,16 @@ class AccumulatorLayout:
     def slab_place(self, number: AnyNumber) -> AnyNumber:
         """Where the slab's element of this number, row by row, is stored."""
         return exchange_position(number // self.shape[1], number % self.shape[1], self.shape[1])
+
+
+def _woven(at: AnyNumber) -> AnyNumber:
+    """Of 16 neighbours, sorted: 0, 2, ... 14, 1, 3, ... 15."""
+    return at // 16 * 16 + at % 8 * 2 + at % 16 // 8
+
+
+def _sorted(at: int) -> int:
+    """The way back."""
+    return at // 16 * 16 + at % 2 * 8 + at % 16 // 2
 
 
 def arrange_warps(shape: tuple[int, int], warps: int) -> tuple[int, int] | None:
@@ -187,7 +203,7 @@ def _grids(shape: tuple[int, int], warps: int) -> Iterator[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class Swizzle:
-    """A tile of 16-bit elements in shared memory, rows of `columns`, in chunks of 8 elements that change places.
+    """A tile in shared memory, rows of `columns`, in chunks of 16 bytes that change places.
 
         row 0   | 0 1 2 3 |      a read of 8 rows at one column touches 8 x 16 bytes: without the exchange,
         row 1   | 0 1 2 3 |      of a row of 64 bytes, 4 times the same 64 bytes of banks
@@ -197,14 +213,16 @@ class Swizzle:
 
     `ldmatrix` reads 8 rows of one chunk at a time. Exchanged this way the 8 lie in different banks, and a row still
     holds its own elements, so that what is written along rows is free of conflicts too. `columns` is a power of two.
+    `chunk`: elements of a chunk.
     """
 
     columns: int
+    chunk: int = field(default=8, kw_only=True)
 
     @property
     def ways(self) -> int:
         """Among how many chunks a chunk changes places."""
-        return min(max(self.columns // 8, 1), 8)
+        return min(max(self.columns // self.chunk, 1), 8)
 
     @property
     def repeat(self) -> int:
@@ -222,19 +240,20 @@ class Swizzle:
 
     def position(self, row: AnyNumber, column: AnyNumber) -> AnyNumber:
         """Where the element is in the shared array."""
-        return self.chunk_position(row, column // 8) + column % 8
+        return self.chunk_position(row, column // self.chunk) + column % self.chunk
 
     def chunk_position(self, row: AnyNumber, chunk: AnyNumber) -> AnyNumber:
         """Where a chunk starts."""
-        return row * self.columns + (chunk ^ self.turn(row)) * 8
+        return row * self.columns + (chunk ^ self.turn(row)) * self.chunk
 
 
 @dataclass(frozen=True)
 class MatrixRead:
     """Which row of which 8 x 8 matrix a lane gives to `ldmatrix`, so that the four make fragments of one operand.
 
-    The operand is a 16 x 16 piece: of A one fragment (four registers), of B two fragments (columns 0 to 7, 8 to 15).
-    Along `k` and along the other axis, `outer`; in shared memory the rows run along k if `k_last`.
+    The operand is a piece of 16 times two chunks along k: of A one fragment (four registers), of B two fragments
+    (columns 0 to 7, 8 to 15). Along `k` and along the other axis, `outer`; in shared memory the rows run along k if
+    `k_last`. If not, elements have 16 bits; for bytes see `tilelang.tiling.mma_bytes`.
     """
 
     swizzle: Swizzle
@@ -247,15 +266,15 @@ class MatrixRead:
         return not self.k_last
 
     def position(self, lane: AnyNumber, outer: AnyNumber, k: AnyNumber) -> AnyNumber:
-        """Where the lane's row starts for the piece at (outer, k), both multiples of 16."""
+        """Where the lane's row starts for the piece at (outer, k), multiples of its extents."""
         matrix, row = lane // 8, lane % 8
         first, second = matrix % 2, matrix // 2
         outer_half, k_half = (first, second) if self.of_a else (second, first)
         if self.k_last:
-            start, chunk = outer + outer_half * 8 + row, k // 8 + k_half
+            start, chunk = outer + outer_half * 8 + row, k // self.swizzle.chunk + k_half
         else:
             start, chunk = k + k_half * 8 + row, outer // 8 + outer_half
-        return start * self.swizzle.columns + (chunk ^ self.swizzle.turn(row)) * 8
+        return start * self.swizzle.columns + (chunk ^ self.swizzle.turn(row)) * self.swizzle.chunk
 
 
 def exchange_position(row: AnyNumber, column: AnyNumber, columns: int) -> AnyNumber:
@@ -263,11 +282,12 @@ def exchange_position(row: AnyNumber, column: AnyNumber, columns: int) -> AnyNum
 
     Rows keep their elements, and blocks of 32 columns too; within a block the place is exclusive-ored with a number
     made of the row's and the block's. A warp that stores one register of each lane, 8 rows of 4 columns with gaps of
-    one, meets each bank once; and so does one whose lanes each read a run of 1, 2, 4 or 8 neighbours, element by
-    element (in rows of 32, 64 or 128; in others at most 2 lanes meet). `columns` is a power of two, 16 or more.
+    one, or three where columns are woven, meets each bank once (of woven rows two lanes meet); and so does one whose
+    lanes each read a run of 1, 2, 4 or 8 neighbours, element by element (in rows of 32, 64 or 128; in others at most 2
+    lanes meet). `columns` is a power of two, 16 or more.
     """
     if columns < BLOCK:
-        return row * columns + (column ^ (row % 4 // 2 * 8 + row // 4 % 2))
+        return row * columns + (column ^ (row % 4 // 2 * 10 + row // 4 % 2))
     far, farther = column // BLOCK, column // (2 * BLOCK)
     second = row // 2 if columns == BLOCK else far  # what tells apart those that a warp reads in runs of 4
     turn = (row ^ row // 4 ^ far ^ farther) % 2 + (second ^ row // 4) % 2 * 2 + (farther ^ row // 2) % 2 * 4

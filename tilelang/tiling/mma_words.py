@@ -1,15 +1,14 @@
-"""Tensor-core layouts of words of 32 bits: `mma.m16n8k8` on tf32, and `mma.m16n8k32` on i8, four of them to a word.
+"""Tensor-core layouts of words of 32 bits: `mma.m16n8k8` on tf32.
 
     A (row g or g + 8)      B (column g)         g = lane // 4, p = lane % 4; the accumulator is that of all `mma`s
         k = p   k = p + 4
     g     a0      a2        k = p       b0
     g+8   a1      a3        k = p + 4   b1
 
-A tf32 is an f32 with 10 bits of fraction. Of i8 a word has four neighbours along k. Lanes fetch their elements one by
-one: what `ldmatrix` would transpose are halves of words.
+A tf32 is an f32 with 10 bits of fraction. Lanes fetch their elements one by one: what `ldmatrix` would transpose are
+halves of words.
 
-Source: NVIDIA, "Parallel Thread Execution ISA", sections "Matrix Fragments for mma.m16n8k8" and
-"... for mma.m16n8k32".
+Source: NVIDIA, "Parallel Thread Execution ISA", section "Matrix Fragments for mma.m16n8k8".
 """
 
 from __future__ import annotations

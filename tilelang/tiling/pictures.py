@@ -13,8 +13,8 @@ from math import prod
 
 from tilelang.ir.access import access
 from tilelang.ir.core import Kernel, Op
-from tilelang.tiling.copy_plans import CHUNK_BYTES, CopyPlans, plan_copies
-from tilelang.tiling.dot_plans import DotPlans, plan_dots
+from tilelang.tiling.copy_plans import CopyPlans, plan_copies
+from tilelang.tiling.dot_plans import CHUNK_BYTES, DotPlans, plan_dots
 from tilelang.tiling.layout import LinearLayout
 from tilelang.tiling.limits import threads_for
 from tilelang.tiling.targets import Target

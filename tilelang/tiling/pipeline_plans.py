@@ -12,8 +12,8 @@ those are fetched ahead that are asynchronous copies anyway (`tilelang.tiling.co
 from the loop's index alone. The other does nothing but add the product of two loads to an accumulator that stays in
 fragments (`dot_plans`). For that the facts of the launch need not prove anything: if they do not tell that rows are
 contiguous and aligned, the loop is written in both ways, and the kernel looks (`tilelang.tiling.pipelines`). The loads
-must be copyable 16 bytes at a time: unmasked, from f16 or bf16 tensors of two axes, with a run of columns that starts
-at a multiple of 8.
+must be copyable 16 bytes at a time: unmasked, from tensors of two axes, of halves or bytes, with a run of columns that
+starts at a multiple of 16 bytes.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from tilelang.ir.core import Kernel, Op, Value
 from tilelang.ir.thread_ops import MOST_PENDING
 from tilelang.ir.tile_ops import TILE_OPS
 from tilelang.memory.axis import AxisAnalysis
-from tilelang.tiling.copy_plans import CHUNK, CHUNK_BYTES, CopyPlans, CopyRules
-from tilelang.tiling.dot_plans import DotPlans, is_transpose
+from tilelang.tiling.copy_plans import CopyPlans, CopyRules, chunk_of
+from tilelang.tiling.dot_plans import CHUNK_BYTES, DotPlans, is_transpose
 from tilelang.tiling.targets import Target
 
 
@@ -43,18 +43,18 @@ class Pipeline:
     def is_aligned(self, load: Op) -> bool:
         """Do the launch's facts say that rows are contiguous and begin at multiples of 16 bytes?"""
         fact, name = self.axis.fact, load.operands[0].name
-        by_rows = self.axis.facts.get(f"fact.{name}.stride1") == 1 and fact(f"{name}.stride0.div") >= CHUNK \
+        by_rows = self.axis.facts.get(f"fact.{name}.stride1") == 1 and fact(f"{name}.stride0.div") >= chunk_of(load) \
             and fact(f"{name}.aligned") >= CHUNK_BYTES
         return self._is_proved(load) or by_rows
 
     def has_whole_chunks(self, load: Op) -> bool:
-        """Is the number of columns known to be a multiple of 8, so that a chunk is inside or outside as a whole?"""
-        columns = load.operands[0].type.dims[-1]  # type: ignore[union-attr]
-        whole = columns % CHUNK == 0 if isinstance(columns, int) else self.axis.fact(f"{columns}.div") >= CHUNK
+        """Is the number of columns known to be such that a chunk is inside or outside as a whole?"""
+        columns, chunk = load.operands[0].type.dims[-1], chunk_of(load)  # type: ignore[union-attr]
+        whole = columns % chunk == 0 if isinstance(columns, int) else self.axis.fact(f"{columns}.div") >= chunk
         return self._is_proved(load) or whole
 
     def _is_proved(self, load: Op) -> bool:
-        return self.axis.width(load, CHUNK_BYTES) == CHUNK
+        return self.axis.width(load, CHUNK_BYTES) == chunk_of(load)
 
 
 def plan_pipelines(kernel: Kernel, target: Target, plans: DotPlans, copies: CopyPlans,
@@ -123,7 +123,7 @@ class _Planner:
         if len(carried) != 1 or carried[0] not in self.plans.carried:
             return None
         (dot,) = self.uses.of(carried[0])
-        if id(dot) not in self.plans.products or dot.operands[0].dtype.bits != 16:
+        if id(dot) not in self.plans.products or self.plans.products[id(dot)].kind == "tf32":
             return None
         loads = [self._load(operand, dot) for operand in dot.operands[:2]]
         if any(load is None or load not in body.ops for load in loads):
@@ -143,15 +143,15 @@ class _Planner:
         return op if op is not None and op.name == "load" and self.uses.of(operand) == [user] else None
 
     def _is_copyable(self, load: Op) -> bool:
-        """Chunks of 8 columns, each from a multiple of 8 on, and rows that any thread can compute."""
+        """Whole chunks, each from a multiple of its columns on, and rows that any thread can compute."""
         parts = access(load)
         if parts.pointwise or parts.mask is not None or parts.other is not None or len(parts.indices) != 2:
             return False
         rows, columns = parts.indices
-        shapes = len(rows.shape) == len(columns.shape) == 1 and columns.shape[0] % CHUNK == 0
+        shapes = len(rows.shape) == len(columns.shape) == 1 and columns.shape[0] % chunk_of(load) == 0
         along = self.rules.axis.of(columns)
         return shapes and self.rules.is_computable(rows) and self.rules.is_computable(columns) \
-            and along.counts and along.divisor >= CHUNK
+            and along.counts and along.divisor >= chunk_of(load)
 
     # ---------------------------------------------------------------- indices
 

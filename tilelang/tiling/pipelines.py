@@ -26,7 +26,7 @@ from tilelang.ir.access import access
 from tilelang.ir.core import Attr, Op, Value
 from tilelang.semantics.types import TileType
 from tilelang.tiling.copies import Copies
-from tilelang.tiling.copy_plans import CHUNK
+from tilelang.tiling.copy_plans import chunk_of
 from tilelang.tiling.motion import Motion
 from tilelang.tiling.numbers import Number
 from tilelang.tiling.pipeline_plans import Pipeline
@@ -70,8 +70,9 @@ class Pipelines:
         """Are the rows of the operands' tensors contiguous, and do they begin at multiples of 16 bytes? Where it is
         not known."""
         emit, tests = self.write.emit, []
-        for tensor in dict.fromkeys(load.operands[0] for load in plan.loads if not plan.is_aligned(load)):
-            within = emit.op("mod", self.write.stride(tensor, 0), self.write.constant(CHUNK, I64), hint="within")
+        unknown = {load.operands[0]: chunk_of(load) for load in plan.loads if not plan.is_aligned(load)}
+        for tensor, chunk in unknown.items():
+            within = emit.op("mod", self.write.stride(tensor, 0), self.write.constant(chunk, I64), hint="within")
             tests += [emit.op("eq", self.write.stride(tensor, 1), self.write.constant(1, I64), hint="contiguous"),
                       emit.op("eq", within, self.write.constant(0, I64), hint="aligned"),
                       emit.op("is_aligned", tensor, type=TileType(BOOL), hint="aligned")]

@@ -24,7 +24,7 @@ from tilelang.ir.core import Attr, Op, Value
 from tilelang.passes.ranges import Range
 from tilelang.tiling.accesses import Accesses
 from tilelang.tiling.copies import Copies
-from tilelang.tiling.copy_plans import CHUNK
+from tilelang.tiling.copy_plans import chunk_of
 from tilelang.tiling.index import INDEX
 from tilelang.tiling.motion import Motion
 from tilelang.tiling.numbers import Number
@@ -80,7 +80,7 @@ def _moving_axis(load: Op, motion: Motion) -> int | None:
 
 def _divides(load: Op, threads: int) -> bool:
     rows, columns = load.result.shape
-    across = columns // CHUNK
+    across = columns // chunk_of(load)
     if threads % across or (rows * across) % threads:
         return False
     down = threads // across
@@ -105,7 +105,7 @@ class SteadyCopies:
 
     def _ready(self, load: Op, motion: Motion, hi: Value) -> Steady:
         rows, columns = load.result.shape
-        across, threads, name = columns // CHUNK, self.write.threads, load.result.name
+        across, threads, name = columns // chunk_of(load), self.write.threads, load.result.name
         down = threads // across
         count, period = rows // down, max(SAME_TURN // down, 1)
         axis = _moving_axis(load, motion)
@@ -117,7 +117,7 @@ class SteadyCopies:
 
         def chunk(number: Value) -> None:
             row = thread // across + self._number(number) * down
-            self._ready_chunk(steady, hi, number, (row, thread % across * CHUNK))
+            self._ready_chunk(steady, hi, number, (row, thread % across * chunk_of(load)))
 
         def place(number: Value) -> None:
             row = thread // across + self._number(number) * down
@@ -175,7 +175,7 @@ class SteadyCopies:
             at = place + slot * (rows * columns) + around // steady.period * (steady.period * steady.rows * pitch)
             source = emit.op("add", self.write.read(steady.sources, number, hint="source"), moved, hint="source")
             more = emit.op("lt", now, self.write.read(steady.limits, number, hint="limit"), hint="more")
-            count = emit.op("select", more, index.number(CHUNK), index.number(0), hint="count")
+            count = emit.op("select", more, index.number(chunk_of(steady.load)), index.number(0), hint="count")
             emit.effect("shared.copy_async", ring, at.value, tensor, self.accesses.widened(source), count, **attrs)
 
         self.write.count(steady.count, (), start, hint="r", unroll=True)

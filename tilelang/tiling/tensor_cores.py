@@ -1,9 +1,11 @@
 """`dot` on tensor cores: operands in shared memory, fragments in registers, one warp-wide instruction for 16 x 8 x 16.
 
-    for each 16 along k:
+    for each 16 along k:                         (of bytes, 32)
         for each 16 rows of my warp's part:      load_matrix  a_shared -> a fragments
         for each 16 columns:                     load_matrix  b_shared -> b fragments
         for each piece of 16 x 8:                mma          accumulator += a fragment * b fragment
+
+Bytes whose rows do not run along k are sorted in registers (`tilelang.tiling.mma_bytes`).
 
 An operand A that is in the accumulator's layout of another dot is where it is needed: two neighbours at a time become a
 register of its fragment. The layouts of fragments and accumulator are those of `tilelang.tiling.mma`. Which dots come
@@ -20,10 +22,11 @@ from tilelang.ir.core import Op, Value
 from tilelang.ir.thread_ops import MMA_KINDS
 from tilelang.semantics.types import TileType
 from tilelang.tiling.accumulators import Accumulators
-from tilelang.tiling.dot_plans import MmaPlan, is_transpose
+from tilelang.tiling.dot_plans import MmaPlan
 from tilelang.tiling.fusion import Fusion
 from tilelang.tiling.homes import Homes
-from tilelang.tiling.mma import DEPTH, WARP, AccumulatorLayout, MatrixRead
+from tilelang.tiling.mma import WARP, AccumulatorLayout, MatrixRead
+from tilelang.tiling.mma_bytes import WOVEN_FRAGMENTS, TransposedRead, selector
 from tilelang.tiling.numbers import Number
 from tilelang.tiling.warpgroup_layout import Panels
 from tilelang.tiling.warpgroups import PanelOperand, WarpGroups
@@ -64,8 +67,9 @@ class TensorCores:
 
     def dot(self, op: Op, plan: MmaPlan) -> None:
         a, b, acc = op.operands
-        left = self._packed(a, plan) if self.accumulators.keeps(a, plan.layout) else self._staged(a, True)
-        right = self._staged(b, False)
+        stored_a, stored_b = plan.stored
+        left = self._packed(a, plan) if self.accumulators.keeps(a, plan.layout) else self._staged(a, stored_a, True)
+        right = self._staged(b, stored_b, False)
         fragments = self.accumulators.take_from(op, plan.layout)
         if plan.together:
             self._together(plan, fragments, left, right)
@@ -73,16 +77,12 @@ class TensorCores:
             self.accumulators.by_threads(plan.layout, lambda: self._multiply(plan, fragments, left, right))
         self.accumulators.give(op.result, acc, fragments)
 
-    def _staged(self, operand: Value, of_a: bool) -> Staged:
+    def _staged(self, operand: Value, stored: Value, of_a: bool) -> Staged:
         """The operand, or what it is the transpose of, in shared memory. Rows along k: A as it is, B transposed."""
-        array, turned, source = self.homes.shared.get(operand), False, operand
-        view = self.homes.recipes.get(operand)
-        if array is None and view is not None and is_transpose(view) and view.operands[0] in self.homes.shared:
-            source, turned = view.operands[0], True
-            array = self.homes.shared[source]
-        if array is None:
-            array = self.fusion.in_shared(operand)
-        read, slot = MatrixRead(self.homes.swizzles[source], of_a, k_last=of_a != turned), self.homes.slots.get(source)
+        array, swizzle = self.fusion.in_shared(stored), self.homes.swizzles[stored]
+        k_last = of_a == (stored == operand)
+        kind = TransposedRead if operand.dtype.bytes == 1 and not k_last else MatrixRead
+        read, slot = kind(swizzle, of_a, k_last), self.homes.slots.get(stored)
         return Staged(array, read) if slot is None else Staged(array, read, slot, placed=True)
 
     def _packed(self, operand: Value, plan: MmaPlan) -> Packed:
@@ -119,13 +119,13 @@ class TensorCores:
         warp, lane = thread // WARP, thread % WARP
         rows = warp // plan.layout.warps[1] * plan.layout.part[0]
         columns = warp % plan.layout.warps[1] * plan.layout.part[1]
-        steps, packed = plan.depth // DEPTH, isinstance(left, Packed)
+        steps, packed = plan.depth // plan.step, isinstance(left, Packed)
         pace = steps if packed else 1  # how far apart the fragments of 16 rows and of the next 16 are
         a = left.array if isinstance(left, Packed) else self.write.local("a_fragments", U32, FRAGMENT * down)
         b = self.write.local("b_fragments", U32, FRAGMENT * (across // 2))
 
         def step(k: Value) -> None:
-            depth, first = self.accumulators.number(k) * DEPTH, self.accumulators.number(k) * packed
+            depth, first = self.accumulators.number(k) * plan.step, self.accumulators.number(k) * packed
             if isinstance(left, Staged):
                 each(down, "m", lambda m: self._load(left, a, m, lane, rows + m * 16, depth))
             each(across // 2, "n", lambda n: self._load(right, b, n, lane, columns + n * 16, depth))
@@ -135,10 +135,25 @@ class TensorCores:
         self.write.count(steps, (), step, hint="k")
 
     def _load(self, operand: Staged, fragments: Value, number: Number, lane: Number, outer: Number, k: Number) -> None:
-        at = operand.read.position(lane, outer, k) + operand.start
+        at, emit = operand.read.position(lane, outer, k) + operand.start, self.write.emit
         attrs = {"placed": True} if operand.placed else {}
-        self.write.emit.effect("shared.load_matrix", operand.array, at.value, fragments, (number * FRAGMENT).value,
-                               trans=operand.read.trans, **attrs)
+        sorted_later = isinstance(operand.read, TransposedRead)
+        target = (self.write.local("pairs", U32, FRAGMENT), self.write.index.number(0)) if sorted_later else (
+            fragments, (number * FRAGMENT).value)
+        emit.effect("shared.load_matrix", operand.array, at.value, *target, trans=operand.read.trans, **attrs)
+        if sorted_later:
+            self._sort(target[0], fragments, number * FRAGMENT, lane, operand.read.of_a)
+
+    def _sort(self, pairs: Value, fragments: Value, first: Number, lane: Number, of_a: bool) -> None:
+        """Four matrices of bytes that were transposed two by two become fragments."""
+        chosen = self.write.emit.op("cast", selector(lane).value, type=TileType(U32), hint="even")
+        odd = self.write.emit.op("add", chosen, self.write.constant(0x1111, U32), hint="odd")
+        for half in range(2):
+            matrices = [self.write.read(pairs, self.write.index.number(half * 2 + n), hint="pair") for n in range(2)]
+            for which, bytes_ in enumerate((chosen, odd)):
+                word = self.write.emit.op("permute_bytes", *matrices, bytes_, type=TileType(U32), hint="word")
+                at = WOVEN_FRAGMENTS[of_a].index(half * 2 + which)
+                self.write.write(fragments, (first + at).value, word)
 
     def _mma(self, kind: str, acc: tuple[Value, Number], a: tuple[Value, Number], b: tuple[Value, Number]) -> None:
         """16 along k: by two instructions if each does 8. A fragment's first registers are its first 8 along k."""

@@ -1,20 +1,19 @@
-"""Dots on tensor cores whose fragments are made word by word: f32 rounded to tf32, and i8, four to a word.
+"""Dots of f32 on tensor cores, rounded to tf32: fragments are made word by word.
 
     for each 8 words along k:
         for each 16 rows of my warp's part:      four words of a -> a fragment
         for each 8 columns:                      two words of b  -> b fragment
         for each piece of 16 x 8:                mma  accumulator += a fragment * b fragment
 
-A word is an element of an f32 operand, rounded, where the program allows that (`dot(a, b, acc, tf32=true)`), or four
-neighbours along k of an i8 operand, fetched as they lie, so with bank conflicts. The layouts are those of
-`tilelang.tiling.mma_words`, and of `tilelang.tiling.mma` for the accumulator.
+A word is an element of an operand, rounded, where the program allows that (`dot(a, b, acc, tf32=true)`). The layouts
+are those of `tilelang.tiling.mma_words`, and of `tilelang.tiling.mma` for the accumulator.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from tilelang.dtypes import DTYPES, F32
+from tilelang.dtypes import DTYPES
 from tilelang.ir.core import Op, Value
 from tilelang.semantics.types import TileType
 from tilelang.tiling.accumulators import Accumulators
@@ -32,7 +31,7 @@ A_REGISTERS, B_REGISTERS = 4, 2
 
 
 class WordCores:
-    """Writes the dots of f32 and of i8 that have a plan for tensor cores."""
+    """Writes the dots of f32 that have a plan for tensor cores."""
 
     def __init__(self, write: ThreadWriter, homes: Homes, elements: Elements, fusion: Fusion,
                  accumulators: Accumulators):
@@ -58,20 +57,19 @@ class WordCores:
         warp, lane = thread // WARP, thread % WARP
         rows = warp // plan.layout.warps[1] * plan.layout.part[0]
         columns = warp % plan.layout.warps[1] * plan.layout.part[1]
-        parts = 4 // a.dtype.bytes
         left = self.write.local("a_fragments", U32, A_REGISTERS * down)
         right = self.write.local("b_fragments", U32, B_REGISTERS * across)
 
         def step(k: Value) -> None:
             depth = self.accumulators.number(k) * DEPTH
 
-            def of_a(m: Number, register: int, part: int) -> tuple[Number, Number]:
+            def of_a(m: Number, register: int) -> tuple[Number, Number]:
                 row, along = a_word(lane, register)
-                return rows + m * 16 + row, (depth + along) * parts + part
+                return rows + m * 16 + row, depth + along
 
-            def of_b(n: Number, register: int, part: int) -> tuple[Number, Number]:
+            def of_b(n: Number, register: int) -> tuple[Number, Number]:
                 along, column = b_word(lane, register)
-                return (depth + along) * parts + part, columns + n * 8 + column
+                return depth + along, columns + n * 8 + column
 
             each(down, "m", lambda m: self._fetch(a, left, m, A_REGISTERS, of_a))
             each(across, "n", lambda n: self._fetch(b, right, n, B_REGISTERS, of_b))
@@ -79,16 +77,13 @@ class WordCores:
                 "mma", acc, ((m * across + n) * 4).value, left, (m * A_REGISTERS).value, right,
                 (n * B_REGISTERS).value, kind=plan.kind)))
 
-        self.write.count(plan.depth // (DEPTH * parts), (), step, hint="k")
+        self.write.count(plan.depth // DEPTH, (), step, hint="k")
 
     def _fetch(self, operand: Value, fragments: Value, number: Number, registers: int,
-               place: Callable[[Number, int, int], tuple[Number, Number]]) -> None:
+               place: Callable[[Number, int], tuple[Number, Number]]) -> None:
         """A fragment of an operand, word by word."""
-        make = "round_tf32" if operand.dtype == F32 else "pack_bytes"
         for register in range(registers):
-            elements = []
-            for part in range(4 // operand.dtype.bytes):
-                row, column = place(number, register, part)
-                elements.append(self.elements.at_coordinates(operand, (row.value, column.value), {}))
-            word = self.write.emit.op(make, *elements, type=TileType(U32), hint="word")
+            row, column = place(number, register)
+            element = self.elements.at_coordinates(operand, (row.value, column.value), {})
+            word = self.write.emit.op("round_tf32", element, type=TileType(U32), hint="word")
             self.write.write(fragments, (number * registers + register).value, word)
