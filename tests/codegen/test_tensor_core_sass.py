@@ -134,6 +134,31 @@ kernel k[warps: {{4}}, stages: {{3}}](a: i8[M, K], {parameter}, out c: i32[M, N]
     assert count(step, "BAR") == 1 and resources.spills == 0 and resources.local == 0
 
 
+def test_a_batch_of_products():
+    """A step of 4 x 32 x 32 x 32 by 4 warps: one product each."""
+    half, full = TensorFact(F16, (8, 128, 128)), TensorFact(F32, (8, 128, 128))
+    compiled = tilelang.compile("""
+kernel k[warps: {4}, stages: {3}](a: f16[G, M, K], b: f16[G, K, N], out c: f32[G, M, N])
+    grid (cdiv(G, 4), cdiv(M, 32), cdiv(N, 32)) {
+    let n = program_id(0) * 4 +: 4;
+    let rows = program_id(1) * 32 +: 32;
+    let cols = program_id(2) * 32 +: 32;
+    var acc = zeros([4, 32, 32], f32);
+    for k in range(0, K, 32) {
+        acc = dot(a[n, rows, k +: 32], b[n, k +: 32, cols], acc);
+    }
+    c[n, rows, cols] = acc;
+}
+""")["k"].compile(half, half, full, target="sm_80")
+    ptx = cuda_compile.compile_ptx(compiled.cuda, compiled.thread_ir, TARGETS["sm_80"])
+    resources = cuda_compile.ptxas_report(ptx, TARGETS["sm_80"])
+    code = Counter(i.name for i in sass.main_loop(sass.read(cuda_compile.sass(ptx, TARGETS["sm_80"]))))
+    assert code["HMMA.16816.F32"] == 32 * 32 * 32 // (16 * 8 * 16)
+    assert (code["LDSM.16.M88.4"], code["LDSM.16.MT88.4"]) == (4, 4)
+    assert count(code, "LDGSTS.E.BYPASS.128") == 2 * 4 * 32 * 32 * 2 // 16 // 128 and count(code, "BAR") == 1
+    assert resources.spills == 0 and resources.local == 0
+
+
 def test_register_blocking():
     """Without tensor cores: 64 x 64 f32 over 128 threads are 16 rows and 2 columns of each, 32 products for each k."""
     code, resources = machine_code("matmul", F32, "sm_80", ())

@@ -347,6 +347,10 @@ def ref_batched_dot(a, b, c):
     c[...] = a.astype(np.float32) @ b.astype(np.float32)
 
 
+def ref_batched_matmul(a, b, c):
+    c[...] = a.astype(np.float32) @ b.astype(np.float32).transpose(0, 2, 1)
+
+
 def ref_tf32_dot(a, b, c):
     c[...] = a @ b
 

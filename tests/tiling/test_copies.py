@@ -98,7 +98,7 @@ CAST = """  %a2: f32[64, 32] = cast %a
 
 
 @pytest.mark.parametrize(("change", "facts", "why"), [
-    (("f16", "f32"), {}, "it is no matrix of 8-bit or 16-bit elements"),
+    (("f16", "f32"), {}, "its elements have neither 8 nor 16 bits"),
     (("%x: in", "%x: inout"), {}, "the kernel writes to its tensor"),
     (("  %p:", CAST + "  %p:"), {}, "not only dots on tensor cores read it"),
     (("", ""), {"x.stride0.div": 4}, "no facts say that its chunks are whole and aligned"),

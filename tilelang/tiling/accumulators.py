@@ -89,7 +89,8 @@ class Accumulators:
 
         def fill(register: Number) -> None:
             row, column = layout.element(self.thread, register)
-            value = self.elements.at_coordinates(tile, (row.value, column.value), {})
+            rows = self.write.index.delinearize(row.value, tile.shape[:-1])
+            value = self.elements.at_coordinates(tile, (*rows, column.value), {})
             self.write.write(fragments, register.value, value)
 
         self.by_threads(layout, lambda: self.each(layout.registers, "r", fill))

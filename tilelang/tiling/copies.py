@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from math import prod
 
 from tilelang.dtypes import I32, I64
 from tilelang.ir.access import access
@@ -93,9 +94,8 @@ class Copies:
 
         `cut`: the tensor's edge may go through a chunk.
         """
-        rows, columns = load.result.shape
-        across = columns // chunk_of(load)
-        layout = LinearLayout((rows * across,), self.write.threads)
+        across = load.result.shape[-1] // chunk_of(load)
+        layout = LinearLayout((prod(load.result.shape[:-1]) * across,), self.write.threads)
 
         def chunk(register: Value) -> None:
             number = Number(self.write.index, self.write.number_at(register))
@@ -110,7 +110,7 @@ class Copies:
                attrs: dict[str, Attr]) -> None:
         (array, start), (row, chunk), parts = to, place, access(load)
         at = self.homes.swizzles[load.result].chunk_position(row, chunk) + start
-        coordinates = row.value, (chunk * chunk_of(load)).value
+        coordinates = self.coordinates(load, row, chunk)
         indices = self.accesses.indices_at(load, coordinates)
         mask = self.elements.at_coordinates(parts.mask, coordinates, {}) if parts.mask is not None else None
         inside, offset = self.accesses.inside_and_offset(parts, indices, mask=mask)
@@ -118,6 +118,10 @@ class Copies:
         if inside is not None:
             count = self.write.emit.op("select", inside, count, self.write.index.number(0), hint="count")
         self.write.emit.effect("shared.copy_async", array, at.value, parts.tensor, offset, count, **attrs)
+
+    def coordinates(self, load: Op, row: Number, chunk: Number) -> tuple[Value, ...]:
+        """Of the first element of a chunk in the loaded tile; rows are counted through."""
+        return *self.write.index.delinearize(row.value, load.result.shape[:-1]), (chunk * chunk_of(load)).value
 
     def _left(self, load: Op, column: Value) -> Value:
         """How many elements of a chunk lie inside the tensor, if its first one does."""

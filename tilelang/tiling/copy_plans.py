@@ -88,8 +88,8 @@ class CopyRules:
         parts, tile = access(load), load.result
         if not self.target.async_copy:
             return "the target has no asynchronous copies"
-        if tile.dtype.bits not in (8, 16) or len(tile.shape) != 2:
-            return "it is no matrix of 8-bit or 16-bit elements"
+        if tile.dtype.bits not in (8, 16):
+            return "its elements have neither 8 nor 16 bits"
         if not self._is_read_only(parts.tensor):
             return "the kernel writes to its tensor"
         if not self._only_products_read(load):

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 
 from tilelang.dtypes import BF16, DTYPES, F16, F32, I32
 from tilelang.ir.core import Kernel, Op, Value
@@ -43,13 +44,20 @@ DotLayout = AccumulatorLayout | PatchLayout
 @dataclass(frozen=True)
 class MmaPlan:
     """A dot on tensor cores. `kind` is that of `mma`. `stored`: the tiles in shared memory, the operands themselves or
-    what they are the transposes of. `together`: by warp groups, not by each warp alone."""
+    what they are the transposes of. `batches`: how many products there are, whose results the layout has one below the
+    other. `together`: by warp groups, not by each warp alone."""
 
     layout: AccumulatorLayout
     kind: str
     depth: int
     stored: tuple[Value, ...]
+    batches: int = 1
     together: bool = False
+
+    @property
+    def height(self) -> int:
+        """Rows of one product's result."""
+        return self.layout.shape[0] // self.batches
 
     @property
     def step(self) -> int:
@@ -124,7 +132,7 @@ def _plan_chains(kernel: Kernel, found: DotPlans, dots: Sequence[Op], warps: int
     loops, uses = [op for op in kernel.walk() if op.name == "for"], Uses(kernel)
     carried = frozenset(value for loop in loops for value in _carried(loop, found, uses))
     tall = [op for op in dots if id(op) in found.products and op.operands[0].dtype.bits == 16
-            and _tall(op, warps).registers <= MOST_REGISTERS]
+            and len(op.result.shape) == 2 and _tall(op, warps).registers <= MOST_REGISTERS]
     found.fragments = plan_fragments(kernel, tall, carried, warps)
     for op in tall:
         if any(found.fragments.holds(value) for value in (op.operands[0], op.operands[2], op.result)):
@@ -155,16 +163,17 @@ def _patch(op: Op, warps: int) -> PatchLayout | None:
 
 def _mma_plan(op: Op, stored: Sequence[Value], target: Target, threads: int) -> MmaPlan | None:
     a, b, _ = op.operands
-    kind = _kind(op, target)
-    if kind is None or len(op.result.shape) != 2 or a.shape[1] % max(DEPTH, MMA_DEPTHS[kind]):
+    kind, (*batch, rows, columns) = _kind(op, target), op.result.shape
+    if kind is None or a.shape[-1] % max(DEPTH, MMA_DEPTHS[kind]):
         return None
-    shape = op.result.shape[0], op.result.shape[1]
-    powers = all(_is_power_of_two(extent) for extent in (*b.shape, a.shape[1]))
-    warps = arrange_warps(shape, threads // target.warp_size)
+    batches = prod(batch)
+    shape = batches * rows, columns
+    powers = all(_is_power_of_two(extent) for extent in b.shape[-2:])
+    warps = arrange_warps(shape, threads // target.warp_size, batches)
     if not powers or warps is None:
         return None
     layout = AccumulatorLayout(shape, warps, woven=(kind == "i8" and stored[0] != a, kind == "i8" and stored[1] == b))
-    return MmaPlan(layout, kind, a.shape[1], tuple(stored)) if layout.registers <= MOST_REGISTERS else None
+    return MmaPlan(layout, kind, a.shape[-1], tuple(stored), batches) if layout.registers <= MOST_REGISTERS else None
 
 
 def _kind(op: Op, target: Target) -> str | None:
@@ -197,13 +206,16 @@ def _stored(operand: Value, definitions: dict[Value, Op]) -> Value:
 
 
 def is_transpose(op: Op) -> bool:
-    return op.name == "permute" and op.attrs["axes"] == (1, 0)
+    """Do the last two axes change places, and no others?"""
+    rank = len(op.result.shape) if op.name == "permute" else 0
+    return rank > 1 and op.attrs["axes"] == (*range(rank - 2), rank - 1, rank - 2)
 
 
 def _is_swizzlable(tile: Value, definitions: dict[Value, Op]) -> bool:
     """May its shared copy be arranged in another way? That of a `cat` is written piece by piece."""
     made_by = definitions.get(tile)
-    whole = len(tile.shape) == 2 and _is_power_of_two(tile.shape[1]) and tile.shape[1] * tile.dtype.bytes >= CHUNK_BYTES
+    columns = tile.shape[-1]
+    whole = _is_power_of_two(columns) and columns * tile.dtype.bytes >= CHUNK_BYTES
     return whole and (made_by is None or made_by.name != "cat")
 
 

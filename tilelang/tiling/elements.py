@@ -136,8 +136,8 @@ class Elements:
         swizzle = self.homes.swizzles.get(value) or self.homes.word_swizzles.get(value)
         if swizzle is None:
             return self.turned(value, self.write.index.linearize(coordinates, value.shape))
-        row, column = (Number(self.write.index, at) for at in coordinates)
-        return swizzle.position(row, column).value
+        row = self.write.index.linearize(coordinates[:-1], value.shape[:-1])
+        return swizzle.position(*(Number(self.write.index, at) for at in (row, coordinates[-1]))).value
 
     def turned(self, value: Value, number: Value) -> Value:
         """Where element `number` of a tile is in its shared copy, if that is not swizzled for a dot."""

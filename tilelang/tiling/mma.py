@@ -181,21 +181,29 @@ def _sorted(at: int) -> int:
     return at // 16 * 16 + at % 2 * 8 + at % 16 // 2
 
 
-def arrange_warps(shape: tuple[int, int], warps: int) -> tuple[int, int] | None:
+def arrange_warps(shape: tuple[int, int], warps: int, batches: int = 1) -> tuple[int, int] | None:
     """The grid of at most `warps` warps over a tile: as many as possible; of these, the parts closest to squares.
 
     A warp reads a strip of A and one of B for its part, so the nearer to a square, the less it reads per product. Parts
-    are multiples of 16 x 16. None if the tile has no such parts.
+    are multiples of 16 x 16. The tile may be the results of several `batches`, one below the other; then a part is in
+    one of them, or is some of them from top to bottom. None if the tile has no such parts.
     """
-    fitting = list(_grids(shape, warps))
-    return min(fitting, key=lambda grid: (-grid[0] * grid[1], shape[0] // grid[0] + shape[1] // grid[1]), default=None)
+    height = shape[0] // batches
+
+    def read(grid: tuple[int, int]) -> int:
+        down, across = shape[0] // grid[0], shape[1] // grid[1]
+        return down + across * max(down // height, 1)
+
+    return min(_grids(shape, warps, height), key=lambda grid: (-grid[0] * grid[1], read(grid)), default=None)
 
 
-def _grids(shape: tuple[int, int], warps: int) -> Iterator[tuple[int, int]]:
+def _grids(shape: tuple[int, int], warps: int, height: int) -> Iterator[tuple[int, int]]:
     for down in range(1, warps + 1):
-        for across in range(1, warps // down + 1):
-            if shape[0] % (down * 16) == 0 and shape[1] % (across * 16) == 0:
-                yield down, across
+        part = shape[0] // down
+        if shape[0] % (down * 16) == 0 and height % 16 == 0 and (height % part == 0 or part % height == 0):
+            for across in range(1, warps // down + 1):
+                if shape[1] % (across * 16) == 0:
+                    yield down, across
 
 
 # ------------------------------------------------------------------------------------ shared memory

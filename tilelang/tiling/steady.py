@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 from tilelang.dtypes import I32
 from tilelang.ir.access import Access, access
@@ -79,8 +80,8 @@ def _moving_axis(load: Op, motion: Motion) -> int | None:
 
 
 def _divides(load: Op, threads: int) -> bool:
-    rows, columns = load.result.shape
-    across = columns // chunk_of(load)
+    *outer, columns = load.result.shape
+    rows, across = prod(outer), columns // chunk_of(load)
     if threads % across or (rows * across) % threads:
         return False
     down = threads // across
@@ -93,6 +94,7 @@ class SteadyCopies:
     def __init__(self, plan: Pipeline, copies: Copies, motion: Motion, hi: Value):
         self.write = copies.write
         self.homes = copies.homes
+        self.copies = copies
         self.elements = copies.elements
         self.accesses = copies.accesses
         self.ahead = (plan.stages - 1) * plan.step
@@ -104,8 +106,8 @@ class SteadyCopies:
     # ---------------------------------------------------------------- before the loop
 
     def _ready(self, load: Op, motion: Motion, hi: Value) -> Steady:
-        rows, columns = load.result.shape
-        across, threads, name = columns // chunk_of(load), self.write.threads, load.result.name
+        *outer, columns = load.result.shape
+        rows, across, threads, name = prod(outer), columns // chunk_of(load), self.write.threads, load.result.name
         down = threads // across
         count, period = rows // down, max(SAME_TURN // down, 1)
         axis = _moving_axis(load, motion)
@@ -117,7 +119,7 @@ class SteadyCopies:
 
         def chunk(number: Value) -> None:
             row = thread // across + self._number(number) * down
-            self._ready_chunk(steady, hi, number, (row, thread % across * chunk_of(load)))
+            self._ready_chunk(steady, hi, number, self.copies.coordinates(load, row, thread % across))
 
         def place(number: Value) -> None:
             row = thread // across + self._number(number) * down
@@ -127,10 +129,9 @@ class SteadyCopies:
         self.write.count(steady.period, (), place, hint="r", unroll=True)
         return steady
 
-    def _ready_chunk(self, steady: Steady, hi: Value, number: Value, chunk: tuple[Number, Number]) -> None:
+    def _ready_chunk(self, steady: Steady, hi: Value, number: Value, coordinates: Sequence[Value]) -> None:
         """For the first trip that there could be, at index 0."""
         parts, axis, emit = access(steady.load), steady.axis, self.write.emit
-        coordinates = [at.value for at in chunk]
         indices = self.accesses.indices_at(steady.load, coordinates)
         mask = self.elements.at_coordinates(parts.mask, coordinates, {}) if parts.mask is not None else None
         stays = tuple(checked and n != axis for n, checked in enumerate(parts.checked))
@@ -163,7 +164,7 @@ class SteadyCopies:
 
     def _copy(self, steady: Steady, ring: Value, now: Value, slot: Number, attrs: dict[str, Attr]) -> None:
         emit, index, tensor = self.write.emit, self.write.index, steady.load.operands[0]
-        rows, columns = steady.load.result.shape
+        size = prod(steady.load.result.shape)
         pitch = self.homes.swizzles[steady.load.result].pitch
         moved = emit.op("add", now, index.number(self.ahead), hint="ahead")
         if not self.write.has_unit_stride(tensor, steady.axis):
@@ -172,7 +173,7 @@ class SteadyCopies:
         def start(number: Value) -> None:
             around = self._number(number)
             place = self._number(self.write.read(steady.places, (around % steady.period).value, hint="place"))
-            at = place + slot * (rows * columns) + around // steady.period * (steady.period * steady.rows * pitch)
+            at = place + slot * size + around // steady.period * (steady.period * steady.rows * pitch)
             source = emit.op("add", self.write.read(steady.sources, number, hint="source"), moved, hint="source")
             more = emit.op("lt", now, self.write.read(steady.limits, number, hint="limit"), hint="more")
             count = emit.op("select", more, index.number(chunk_of(steady.load)), index.number(0), hint="count")

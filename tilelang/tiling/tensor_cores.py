@@ -5,7 +5,8 @@
         for each 16 columns:                     load_matrix  b_shared -> b fragments
         for each piece of 16 x 8:                mma          accumulator += a fragment * b fragment
 
-Bytes whose rows do not run along k are sorted in registers (`tilelang.tiling.mma_bytes`).
+Bytes whose rows do not run along k are sorted in registers (`tilelang.tiling.mma_bytes`). Of a batch of products a warp
+has a part of one, or some of them one after another.
 
 An operand A that is in the accumulator's layout of another dot is where it is needed: two neighbours at a time become a
 register of its fragment. The layouts of fragments and accumulator are those of `tilelang.tiling.mma`. Which dots come
@@ -14,7 +15,8 @@ here says `tilelang.tiling.dot_plans`. Those planned for warp groups are handed 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import prod
 
 from tilelang.diagnostics import InternalError
 from tilelang.dtypes import DTYPES
@@ -22,6 +24,7 @@ from tilelang.ir.core import Op, Value
 from tilelang.ir.thread_ops import MMA_KINDS
 from tilelang.semantics.types import TileType
 from tilelang.tiling.accumulators import Accumulators
+from tilelang.tiling.batches import each_product, pieces_of
 from tilelang.tiling.dot_plans import MmaPlan
 from tilelang.tiling.fusion import Fusion
 from tilelang.tiling.homes import Homes
@@ -46,13 +49,18 @@ class Packed:
 
 @dataclass(frozen=True)
 class Staged:
-    """An operand in shared memory, and how to read it. `start`: where it begins in the array. `placed`: see
-    `tilelang.ir.thread_ops`."""
+    """An operand in shared memory, and how to read it. `start`: where it begins in the array; in a batch the next of
+    its matrices is `size` elements further on. `placed`: see `tilelang.ir.thread_ops`."""
 
     array: Value
     read: MatrixRead
+    size: int
     start: Number | int = 0
     placed: bool = False
+
+    def matrix(self, number: Number) -> Staged:
+        """One matrix of the batch."""
+        return replace(self, start=number * self.size + self.start)
 
 
 class TensorCores:
@@ -82,8 +90,8 @@ class TensorCores:
         array, swizzle = self.fusion.in_shared(stored), self.homes.swizzles[stored]
         k_last = of_a == (stored == operand)
         kind = TransposedRead if operand.dtype.bytes == 1 and not k_last else MatrixRead
-        read, slot = kind(swizzle, of_a, k_last), self.homes.slots.get(stored)
-        return Staged(array, read) if slot is None else Staged(array, read, slot, placed=True)
+        read, slot, size = kind(swizzle, of_a, k_last), self.homes.slots.get(stored), prod(stored.shape[-2:])
+        return Staged(array, read, size) if slot is None else Staged(array, read, size, slot, placed=True)
 
     def _packed(self, operand: Value, plan: MmaPlan) -> Packed:
         """The accumulators of two pieces of 16 x 8, side by side, are a fragment of 16 x 16 of A."""
@@ -113,12 +121,21 @@ class TensorCores:
         self.groups.multiply(plan.layout, plan.kind, plan.depth, acc, a, b)
 
     def _multiply(self, plan: MmaPlan, acc: Value, left: Staged | Packed, right: Staged) -> None:
-        """Add one warp's part of the product of a dot's operands to the fragments `acc`."""
-        down, across = plan.layout.pieces
+        """Add one warp's part of the products of a dot's operands to the fragments `acc`."""
+        def one(matrix: Number | None, rows: Number, first: Number | int) -> None:
+            if matrix is None or isinstance(left, Packed):
+                self._product(plan, (acc, first), left, right, rows)
+            else:
+                self._product(plan, (acc, first), left.matrix(matrix), right.matrix(matrix), rows)
+
+        each_product(self.accumulators, plan, one)
+
+    def _product(self, plan: MmaPlan, acc: tuple[Value, Number | int], left: Staged | Packed, right: Staged,
+                 rows: Number) -> None:
+        """Add what a warp has of one product, from `rows` of it on, to its fragments."""
+        down, across = pieces_of(plan)
         thread, each = self.accumulators.thread, self.accumulators.each
-        warp, lane = thread // WARP, thread % WARP
-        rows = warp // plan.layout.warps[1] * plan.layout.part[0]
-        columns = warp % plan.layout.warps[1] * plan.layout.part[1]
+        lane, columns = thread % WARP, thread // WARP % plan.layout.warps[1] * plan.layout.part[1]
         steps, packed = plan.depth // plan.step, isinstance(left, Packed)
         pace = steps if packed else 1  # how far apart the fragments of 16 rows and of the next 16 are
         a = left.array if isinstance(left, Packed) else self.write.local("a_fragments", U32, FRAGMENT * down)
@@ -130,7 +147,7 @@ class TensorCores:
                 each(down, "m", lambda m: self._load(left, a, m, lane, rows + m * 16, depth))
             each(across // 2, "n", lambda n: self._load(right, b, n, lane, columns + n * 16, depth))
             each(down, "m", lambda m: each(across, "n", lambda n: self._mma(
-                plan.kind, (acc, (m * across + n) * 4), (a, (m * pace + first) * FRAGMENT), (b, n * 2))))
+                plan.kind, (acc[0], (m * across + n) * 4 + acc[1]), (a, (m * pace + first) * FRAGMENT), (b, n * 2))))
 
         self.write.count(steps, (), step, hint="k")
 

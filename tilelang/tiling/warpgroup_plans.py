@@ -10,7 +10,7 @@ whose accumulator a loop carries (`tilelang.tiling.dot_plans`) and whose rows ar
 four warps. Only a target with `wgmma` is asked for that: `sm_90a`, not `sm_90` (see `tilelang.tiling.targets`).
 
 It refuses what would need more than operands in shared memory and one accumulator: chains of dots in fragments, as in
-attention, whose operand A is in registers, and tiles that others want in the order that `ldmatrix` reads.
+attention, whose operand A is in registers, batches, and tiles that others want in the order that `ldmatrix` reads.
 `tilec compile --emit layouts` prints the reasons.
 """
 
@@ -45,6 +45,8 @@ def refusal(candidate: Candidate, threads: int, most_registers: int, carried: Se
             uses: Uses) -> str | None:
     """Why warp groups do not do a dot; None if they do."""
     dot, groups = candidate.dot, threads // GROUP
+    if len(dot.result.shape) > 2:
+        return "it is a batch of products"
     rows, columns = dot.result.shape
     if candidate.kind not in WGMMA_KINDS:
         return f"its products are of kind {candidate.kind}, not {' or '.join(WGMMA_KINDS)}"

@@ -17,6 +17,7 @@ from tilelang.dtypes import DTYPES
 from tilelang.ir.core import Op, Value
 from tilelang.semantics.types import TileType
 from tilelang.tiling.accumulators import Accumulators
+from tilelang.tiling.batches import each_product, pieces_of
 from tilelang.tiling.dot_plans import MmaPlan
 from tilelang.tiling.elements import Elements
 from tilelang.tiling.fusion import Fusion
@@ -47,18 +48,19 @@ class WordCores:
             if not self.homes.reads_shared(operand):
                 self.fusion.in_shared(operand)
         fragments = self.accumulators.take_from(op, plan.layout)
-        self.accumulators.by_threads(plan.layout, lambda: self._multiply(plan, fragments, a, b))
+        self.accumulators.by_threads(plan.layout, lambda: each_product(
+            self.accumulators, plan, lambda *part: self._product(plan, fragments, (a, b), *part)))
         self.accumulators.give(op.result, acc, fragments)
 
-    def _multiply(self, plan: MmaPlan, acc: Value, a: Value, b: Value) -> None:
-        """One warp's part of the product."""
-        down, across = plan.layout.pieces
+    def _product(self, plan: MmaPlan, acc: Value, operands: tuple[Value, Value], matrix: Number | None, rows: Number,
+                 first: Number | int) -> None:
+        """Add what a warp has of one product, from `rows` of it on, to its fragments from register `first` on."""
+        down, across = pieces_of(plan)
         thread, each = self.accumulators.thread, self.accumulators.each
-        warp, lane = thread // WARP, thread % WARP
-        rows = warp // plan.layout.warps[1] * plan.layout.part[0]
-        columns = warp % plan.layout.warps[1] * plan.layout.part[1]
+        lane, columns = thread % WARP, thread // WARP % plan.layout.warps[1] * plan.layout.part[1]
         left = self.write.local("a_fragments", U32, A_REGISTERS * down)
         right = self.write.local("b_fragments", U32, B_REGISTERS * across)
+        a, b = operands
 
         def step(k: Value) -> None:
             depth = self.accumulators.number(k) * DEPTH
@@ -71,19 +73,21 @@ class WordCores:
                 along, column = b_word(lane, register)
                 return depth + along, columns + n * 8 + column
 
-            each(down, "m", lambda m: self._fetch(a, left, m, A_REGISTERS, of_a))
-            each(across, "n", lambda n: self._fetch(b, right, n, B_REGISTERS, of_b))
+            each(down, "m", lambda m: self._fetch((a, matrix), left, m, A_REGISTERS, of_a))
+            each(across, "n", lambda n: self._fetch((b, matrix), right, n, B_REGISTERS, of_b))
             each(down, "m", lambda m: each(across, "n", lambda n: self.write.emit.effect(
-                "mma", acc, ((m * across + n) * 4).value, left, (m * A_REGISTERS).value, right,
+                "mma", acc, ((m * across + n) * 4 + first).value, left, (m * A_REGISTERS).value, right,
                 (n * B_REGISTERS).value, kind=plan.kind)))
 
         self.write.count(plan.depth // DEPTH, (), step, hint="k")
 
-    def _fetch(self, operand: Value, fragments: Value, number: Number, registers: int,
+    def _fetch(self, source: tuple[Value, Number | None], fragments: Value, number: Number, registers: int,
                place: Callable[[Number, int], tuple[Number, Number]]) -> None:
-        """A fragment of an operand, word by word."""
+        """A fragment of an operand, or of a matrix of it, word by word."""
+        operand, matrix = source
+        batch = () if matrix is None else self.write.index.delinearize(matrix.value, operand.shape[:-2])
         for register in range(registers):
             row, column = place(number, register)
-            element = self.elements.at_coordinates(operand, (row.value, column.value), {})
+            element = self.elements.at_coordinates(operand, (*batch, row.value, column.value), {})
             word = self.write.emit.op("round_tf32", element, type=TileType(U32), hint="word")
             self.write.write(fragments, (number * registers + register).value, word)
