@@ -48,16 +48,20 @@ def test_reference_and_interpreter_agree(case: Case) -> None:
 
 @CASES
 def test_every_pass_keeps_every_bit(case: Case) -> None:
+    """Where divisions may be approximate, one pass rounds them anew: that is compared within the case's bounds."""
     bound = case.specialise()
     expected = run(case, bound.tile, bound)
     before = print_kernel(bound.tile)
 
     def compare(name: str, kernel: Kernel) -> None:
-        nonlocal before
+        nonlocal before, expected
         text = print_kernel(kernel)
         if text != before:
             before = text
             found = run(case, kernel, bound)
+            if name == "reciprocals" and found[0] is not None and expected[0] is not None:
+                case.compare(found[0], expected[0])
+                expected = found
             assert found[1] == expected[1], f"after {name}"
             if expected[0] is not None and found[0] is not None:
                 assert_identical(found[0], expected[0], f"after {name}")

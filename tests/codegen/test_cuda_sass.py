@@ -175,3 +175,45 @@ def test_a_transpose_is_wide_and_its_folds_cost_next_to_nothing(dtype, size, tar
     with patch.object(lower, "plan_banks", lambda *arguments, **options: {}):
         plain, _ = turned(dtype, size, target)
     assert sum(code.values()) < sum(plain.values())
+
+
+def arithmetic(expression: str, target: str, dtype: str = "f32") -> Counter[str]:
+    """The float instructions for one expression of v, a tile with one element a thread."""
+    text = f"""kernel k[B = 128](x: {dtype}[N], out y: {dtype}[N]) grid (1) {{
+        let v = x[0 +: B];
+        y[0 +: B] = {expression};
+    }}"""
+    compiled = tilelang.compile(text)["k"].compile(*[TensorFact(DTYPES[dtype], (128,))] * 2, target=target)
+    ptx = cuda_compile.compile_ptx(compiled.cuda, compiled.thread_ir, TARGETS[target])
+    names = [i.name for i in sass.read(cuda_compile.sass(ptx, TARGETS[target])).instructions]
+    return Counter(n.split(".")[0] if n[0] == "F" else n for n in names if n.startswith(("F", "MUFU")))
+
+
+@pytest.mark.parametrize("target", ["sm_75", "sm_80", "sm_90"])
+@pytest.mark.parametrize(("expression", "instructions"), [
+    ("divide(1.0, v, approx=true)", "MUFU.RCP"), ("divide(v, v + 1.0, approx=true)", "FADD MUFU.RCP FMUL"),
+    ("divide(v, 3.0, approx=true)", "FMUL"), ("exp(v, approx=true)", "FMUL MUFU.EX2"),
+    ("exp2(v, approx=true)", "MUFU.EX2"), ("log(v, approx=true)", "MUFU.LG2 FMUL"),
+    ("log2(v, approx=true)", "MUFU.LG2"),
+    ("sqrt(v, approx=true)", "MUFU.SQRT"), ("rsqrt(v, approx=true)", "MUFU.RSQ"),
+    ("sin(v, approx=true)", "FMUL MUFU.SIN"), ("cos(v, approx=true)", "FMUL MUFU.COS"),
+    ("tanh(v, approx=true)", "MUFU.TANH"), ("sigmoid(v, approx=true)", "FMUL MUFU.EX2 FADD MUFU.RCP"),
+    ("fma(v, v, v)", "FFMA"), ("fma(-v, v, v)", "FFMA"), ("v * v + v", "FMUL FADD")])
+def test_approximate_arithmetic_is_a_few_instructions(expression, instructions, target):
+    assert arithmetic(expression, target) == Counter(instructions.split())
+
+
+@pytest.mark.parametrize("dtype", ["f16", "bf16"])
+def test_half_floats_are_approximated_in_f32(dtype):
+    found = arithmetic("exp(divide(v, v + 1.0, approx=true), approx=true)", "sm_80", dtype)
+    assert found["MUFU.RCP"] == found["MUFU.EX2"] == 1 and found["FCHK"] == 0
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90"])
+def test_an_approximate_softmax_takes_one_reciprocal_and_two_instructions_an_exponential(target):
+    text = PROGRAM.replace("exp(v - max(v, axis=0))", "exp(v - max(v, axis=0), approx=true)").replace(
+        "e / sum(e, axis=0)", "divide(e, sum(e, axis=0), approx=true)")
+    compiled = tilelang.compile(text)["softmax"].compile(ROWS, ROWS, target=target)
+    ptx = cuda_compile.compile_ptx(compiled.cuda, compiled.thread_ir, TARGETS[target])
+    code = Counter(i.name for i in sass.read(cuda_compile.sass(ptx, TARGETS[target])).instructions)
+    assert (code["MUFU.RCP"], code["MUFU.EX2"], code["FMUL"], count(code, "CALL")) == (1, 8, 16, 0)

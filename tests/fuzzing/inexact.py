@@ -22,6 +22,8 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "erf": lambda x: np.vectorize(math.erf, otypes=[float])(x),
     "sigmoid": lambda x: np.where(x >= 0, 1.0, np.exp(-np.abs(x))) / (1.0 + np.exp(-np.abs(x))),
 }  # fmt: skip
+APPROXIMATE = ("exp", "exp2", "log", "log2", "sin", "cos", "tanh", "rsqrt", "sigmoid")
+"""Those with the keyword `approx`: what is tested here computes them as well as without."""
 RELATIVE = {"f16": 2e-3, "bf16": 1.6e-2, "f32": 2e-6, "f64": 1e-13}
 """How far a function may be off: some units in the last place."""
 ABSOLUTE = {"f16": 1e-7, "bf16": 1e-37, "f32": 1e-37, "f64": 1e-300}
@@ -36,7 +38,8 @@ class Inexact(Writer):
     """Draws them."""
 
     def inexact(self, _: int) -> Made:
-        made = self.random.choice([self._function, self._sum, self._power, self._normal, self._sum_of_products])()
+        makers = [self._function, self._quotient, self._sum, self._power, self._normal, self._sum_of_products]
+        made = self.random.choice(makers)()
         size = int(np.prod(made.shape))
         start = self.random.randrange(KEPT - size)
         value = f"reshape({made.text}, [{size}])" if made.shape else made.text
@@ -60,8 +63,16 @@ class Inexact(Writer):
         dtype, shape = self.random.choice(FLOATS), self.random.choice(SHAPES)
         name = self.random.choice(list(FUNCTIONS))
         a = self._operand(dtype, shape, 80) if self.of.chance(60) else self.of.expression(dtype, shape, 2)
-        return Node(f"{name}({a.text})", dtype, shape,
+        approx = ", approx=true" if name in APPROXIMATE and dtype != "f64" and self.of.chance(40) else ""
+        return Node(f"{name}({a.text}{approx})", dtype, shape,
                     lambda state: _near(FUNCTIONS[name](a.value(state).astype(np.float64)), dtype))  # fmt: skip
+
+    def _quotient(self) -> Node:
+        """Approximate division, by numbers that keep away from where it may overflow."""
+        dtype, shape = self.random.choice(FLOATS[:-1]), self.random.choice(SHAPES)
+        a, b = self._operand(dtype, shape, 40), self._operand(dtype, self.random.choice([(), shape]), 40)
+        return Node(f"divide({a.text}, maximum({b.text}, 0.5), approx=true)", dtype, shape, lambda state: _near(
+            a.value(state) / np.maximum(b.value(state).astype(np.float64), 0.5), dtype))  # fmt: skip
 
     def _power(self) -> Node:
         dtype, shape = self.random.choice(FLOATS), self.random.choice(SHAPES)

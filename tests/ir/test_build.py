@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 
 import numpy as np
@@ -197,6 +198,12 @@ def test_a_dot_without_accumulator_adds_to_zeros() -> None:
     text = body("let v = reshape(x[0 +: 4], [2, 2]); print(\"\", dot(v, v, tf32=true));")
     assert "%c0_1: f32[2, 2] = const {value = 0.0}" in text
     assert "dot %v, %v, %c0_1 {tf32 = true}" in text
+
+
+def test_approximations_are_an_attribute() -> None:
+    text = body('let v = x[0 +: 4]; print("", exp(v, approx=true) + exp(v)); print("", divide(v, 2.0, approx=true));')
+    assert "= exp %v {approx = true}" in text and "= exp %v\n" in text
+    assert re.search(r"= div %v, %\S+ \{approx = true\}", text)
 
 
 def test_a_gather_broadcasts_its_indexes() -> None:

@@ -58,6 +58,8 @@ GOOD = """
   %e5: i8[4] = cast %v
   %e6: f32[4] = fma %v, %v, %v
   %e7: bool = not %t
+  %ap: f32[4] = div %v, %v {approx = true}
+  %ap1: f32 = exp %s {approx = true}
   %e8: bool[4] = and %m, %m
   %e9: i64[4] = cast %cols
   %rand: f32[4] = rand %i, %e9
@@ -163,6 +165,9 @@ BROKEN = [
     ("%r: bool[4] = lt %m, %m", "not defined on bool"),
     ("%r: f32[4] = shl %v, %v", "not defined on f32"),
     ("%r: f32[4] = not %v", "not defined on f32"),
+    ("%r: f32[4] = exp %v {approx = false}", "true or not there"),
+    ("%r: f32[4] = mul %v, %v {approx = true}", "has no approximation"),
+    ("%r: f32[4] = erf %v {approx = true}", "has no approximation"),
     ("%r: i64 = div %i, %i", "not defined on i64"),
     ("%r: f32 = neg %x", "must be a tile"),
     ("%r: f32[4] = select %v, %v, %v", "condition must be bool"),

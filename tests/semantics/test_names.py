@@ -119,7 +119,7 @@ def test_the_language_has_these_builtins() -> None:
         zeros ones full reshape transpose permute broadcast_to cat
         sum prod max min argmax argmin any all cumsum cumprod cummax cummin dot
         select maximum minimum clamp abs sign floor ceil round exp exp2 expm1 log log2 log1p
-        sqrt rsqrt sin cos tanh
+        sqrt rsqrt sin cos tanh divide
         erf sigmoid pow fma isnan isinf rand randn randint assert print
         atomic_add atomic_max atomic_min atomic_xchg atomic_cas"""
     assert set(BUILTINS) == set(listed.split())
@@ -129,7 +129,7 @@ HELP = [
     ("y[0] = float32(3);", "as f32"),
     ("y[0] = len(x);", "dims"),
     ("y[0] = arange(3);", "0 +: N"),
-    ("y[0] = sin;", "sin(v)"),
+    ("y[0] = sin;", "sin(v, approx=)"),
     ("y[0] = tanhh(s);", "`tanh`"),
     ("y[0] = Max(s);", "`max`"),
     ("y[0] = np;", "no modules"),

@@ -22,6 +22,7 @@ from tilelang.dtypes import DTYPES, DType
 from tilelang.ir.core import Kernel
 from tilelang.ir.thread_ops import MMA_KINDS, MOST_PENDING, WGMMA_KINDS
 from tilelang.ir.thread_rules import VECTOR_BYTES
+from tilelang.ir.tile_ops import APPROXIMATE
 from tilelang.memory.placement import dynamic_bytes
 from tilelang.syntax.limits import deep_trees
 from tilelang.tiling.targets import Target
@@ -74,6 +75,7 @@ def library_names() -> list[str]:
     integers = [d for d in DTYPES.values() if d.is_integer]
     found = [f"{op}_{d}" for op in ("floordiv", "mod", "shl", "shr", "pow", "sign") for d in integers]
     found += [f"{op}_{d}" for op in REAL for d in ("f32", "f64")]
+    found += [f"{op}_approx" for op in APPROXIMATE]
     found += [f"{d}_from_{s}" for d in integers for s in ("f32", "f64")]
     found += [f"bf16_from_{d}" for d in integers] + ["f16_from_f64", "bf16_from_f64"]
     found += [f"{half}{end}" for half in ("f16", "bf16") for end in ("", "_bits", "_value")]

@@ -171,7 +171,14 @@ class Expressions:
             return self._logic(name, operands)
         if dtype.is_integer:
             return self._integer(op, operands, constant)
+        if "approx" in op.attrs:
+            return self._approximate(name, dtype, operands)
         return self._float(name, dtype, operands)
+
+    def _approximate(self, name: str, dtype: DType, operands: Sequence[Expression]) -> Expression:
+        """Half floats too are computed in f32, and rounded."""
+        text = self.call(f"{name}_approx", *(e.text for e in operands))
+        return Expression(text if dtype == F32 else self.converted(dtype, text), dtype)
 
     def _call(self, function: str, dtype: DType, operands: Sequence[Expression]) -> Expression:
         return Expression(self.call(function, *(self.typed(e) for e in operands)), dtype)

@@ -139,6 +139,8 @@ def _elementwise(out: Emitter, node: typed.Elementwise, args: list[Value], hint:
     seeded = node.op in ("rand", "randn", "randint")
     operands = [value if seeded and position == 0 else out.broadcast(value, extents(node.type))
                 for position, value in enumerate(args)]
+    if node.approx:
+        return out.op(node.op, *operands, hint=hint, approx=True)
     return out.op(node.op, *operands, hint=hint)
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from tilelang.diagnostics import NOWHERE, InternalError, Span
 from tilelang.dtypes import DType
@@ -113,6 +114,11 @@ class Emitter:
         result = self.value(hint or name, type)
         self.append(Op(name, operands, (result,), attrs, span=self.span))
         return result
+
+    def again(self, op: Op, *operands: Value, type: Type | None = None, hint: str | None = None) -> Value:
+        """Emit `op` once more, its name and attributes, on other operands."""
+        attrs: dict[str, Any] = dict(op.attrs)
+        return self.op(op.name, *operands, type=type, hint=hint, **attrs)
 
     def effect(self, name: str, *operands: Value, **attrs: Attr) -> None:
         """Emit an op without results: `store`, `assert`, `print`, ..."""

@@ -15,7 +15,7 @@ from tilelang.ir.control_rules import assertion, for_loop, if_op, printing, term
 from tilelang.ir.core import Op, Type
 from tilelang.ir.memory_rules import ATOMIC_DTYPES, atomic, load, store
 from tilelang.ir.requirements import IllFormed, Rule, own_result, require, tile
-from tilelang.ir.tile_ops import COMPARE, REDUCE_KINDS, SCAN_KINDS, TILE_OPS
+from tilelang.ir.tile_ops import APPROXIMATE, COMPARE, REDUCE_KINDS, SCAN_KINDS, TILE_OPS
 from tilelang.semantics.types import TileType
 
 __all__ = ["ATOMIC_DTYPES", "RULES", "IllFormed", "accepts", "own_result", "require", "result_types"]
@@ -60,6 +60,9 @@ def elementwise(op: Op) -> tuple[Type, ...]:
     first = tile(op.operands[0])
     require(all(tile(v) == first for v in op.operands), "operands must all have one type")
     require(accepts(op.name, first.dtype), f"is not defined on {first.dtype}")
+    if "approx" in op.attrs:
+        require(op.attrs["approx"] is True, "{approx} is true or not there")
+        require(op.name in APPROXIMATE and first.dtype != F64, f"has no approximation on {first.dtype}")
     if op.name in COMPARE or op.name in ("isnan", "isinf"):
         return (first.with_dtype(BOOL),)
     return (first,)

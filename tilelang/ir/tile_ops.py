@@ -42,6 +42,10 @@ BINARY = ("add", "sub", "mul", "div", "floordiv", "mod", "and", "or", "xor", "sh
 COMPARE = ("eq", "ne", "lt", "le", "gt", "ge")
 """Operands of one dtype (bool too for eq, ne); the result is bool."""
 
+APPROXIMATE = ("div", "exp", "exp2", "log", "log2", "sqrt", "rsqrt", "sin", "cos", "tanh", "sigmoid")
+"""May have the attribute `approx`, which is true, but not on f64: a backend may give what the language reference calls
+an approximation. Their NumPy meaning, which all but the GPU's code have, stays the accurate one."""
+
 REDUCE_KINDS = ("sum", "prod", "max", "min", "any", "all", "argmax", "argmin")
 SCAN_KINDS = ("sum", "prod", "max", "min")
 ATOMIC_KINDS = ("add", "max", "min", "xchg", "cas")

@@ -47,6 +47,12 @@ FUNCTIONS: dict[str, tuple[int, int]] = {
 }
 """Instructions of a function of floats, and how many of them are the special unit's."""
 
+APPROXIMATIONS: dict[str, tuple[int, int]] = {
+    "div": (2, 1), "exp": (2, 1), "exp2": (1, 1), "log": (2, 1), "log2": (1, 1), "sqrt": (1, 1), "rsqrt": (1, 1),
+    "sin": (2, 1), "cos": (2, 1), "tanh": (1, 1), "sigmoid": (4, 2),
+}
+"""The same where `approx` allows an approximation."""
+
 MEMORY = {"global.load": Cost(3, integer=2), "global.store": Cost(3, integer=2), "global.atomic": Cost(3, integer=2),
           "global.load_vector": Cost(3, integer=2), "global.store_vector": Cost(3, integer=2),
           "shared.load": Cost(1), "shared.store": Cost(1), "shared.load_matrix": Cost(1),
@@ -99,7 +105,7 @@ def _arithmetic(op: Op, constants: set[str]) -> Cost:
 
 def _float(op: Op, dtype: DType) -> Cost:
     flops = 0 if op.name in ("cast", "select", *COMPARE, "isnan", "isinf") else 2 if op.name == "fma" else 1
-    instructions, special = FUNCTIONS.get(op.name, (1, 0))
+    instructions, special = (APPROXIMATIONS if "approx" in op.attrs else FUNCTIONS).get(op.name, (1, 0))
     if dtype == F64:
         wide = instructions if instructions == 1 else 2 * instructions
         return Cost(issue=wide, f64=wide - special, special=special, flops=flops)

@@ -17,12 +17,14 @@ from tilelang.passes.dce import dce
 from tilelang.passes.fold import fold
 from tilelang.passes.licm import licm
 from tilelang.passes.masks import masks
+from tilelang.passes.reciprocals import reciprocals
 
 Pass = Callable[[Kernel], Kernel]
 Observer = Callable[[str, Kernel], None]
 
 PASSES: tuple[tuple[str, Pass], ...] = (
-    ("fold", fold),      # first: fewer ops for everyone else, and the bounds of loops become numbers
+    ("reciprocals", reciprocals),  # before fold, cse and licm, which share reciprocals and move them
+    ("fold", fold),      # early: fewer ops for everyone else, and the bounds of loops become numbers
     ("cse", cse),        # before masks: a condition that is written twice becomes one value that compares equal
     ("licm", licm),      # before bounds: what is left in a loop depends on its index
     ("bounds", bounds),  # before masks: a mask is compared with the checks that are left

@@ -224,7 +224,7 @@ def narrow_broadcast(here: Rewriter, op: Op) -> Value | None:
     narrow = [source if isinstance(source, Value) else here.out.const(source, TileType(operand.dtype, shape))
               for source, operand in zip(sources, op.operands, strict=True) if source is not None]
     kind = TileType(op.result.dtype, shape) if op.name == "cast" else None
-    result = here.out.op(op.name, *narrow, type=kind)
+    result = here.out.again(op, *narrow, type=kind)
     return here.out.broadcast(result, op.result.shape)
 
 

@@ -49,7 +49,7 @@ def _reinterpret(source: types.Type, result: types.Type) -> Callable:
     return _unary(source, result, lambda builder, value: builder.bitcast(value, _IR[result]))
 
 
-def _ptx(source: types.Type, result: types.Type, instruction: str) -> Callable:
+def ptx(source: types.Type, result: types.Type, instruction: str) -> Callable:
     """One PTX instruction from a register to a register."""
     signature = ir.FunctionType(_IR[result], [_IR[source]])
     assembly = ir.InlineAsm(signature, f"{instruction} $0, $1;", f"={_REGISTER[result]},{_REGISTER[source]}")
@@ -59,9 +59,9 @@ def _ptx(source: types.Type, result: types.Type, instruction: str) -> Callable:
 f32_bits = _reinterpret(types.float32, types.uint32)
 f32_of_bits = _reinterpret(types.uint32, types.float32)
 f64_bits = _reinterpret(types.float64, types.int64)
-f16_bits = _ptx(types.float32, types.uint16, "cvt.rn.f16.f32")
-f16_value = _ptx(types.uint16, types.float32, "cvt.f32.f16")
-f16_bits_of_f64 = _ptx(types.float64, types.uint16, "cvt.rn.f16.f64")
+f16_bits = ptx(types.float32, types.uint16, "cvt.rn.f16.f32")
+f16_value = ptx(types.uint16, types.float32, "cvt.f32.f16")
+f16_bits_of_f64 = ptx(types.float64, types.uint16, "cvt.rn.f16.f64")
 
 
 # ------------------------------------------------------------------------------------ real functions

@@ -23,9 +23,10 @@ from tilelang.runtime import log
 
 if config.ENABLE_CUDASIM:
     from tilelang.runtime import device_sim as hardware
-    from tilelang.runtime.device_sim import dynamic_functions, vector_functions
+    from tilelang.runtime.device_sim import approximations, dynamic_functions, vector_functions
 else:
     from tilelang.runtime import device_cuda as hardware  # type: ignore[no-redef]
+    from tilelang.runtime.device_approximate import approximations
     from tilelang.runtime.device_shared import dynamic_functions
     from tilelang.runtime.device_vectors import vector_functions
 
@@ -43,7 +44,7 @@ REAL = [f"{name}_{dtype}" for name in (
     "sin", "cos", "tanh", "erf", "sigmoid") for dtype in ("f32", "f64")]
 
 f32_bits, f32_of_bits, f64_bits = hardware.f32_bits, hardware.f32_of_bits, hardware.f64_bits
-globals().update(vector_functions() | dynamic_functions())
+globals().update(vector_functions() | dynamic_functions() | approximations())
 shuffle_xor, shuffle_lane = hardware.shuffle_xor, hardware.shuffle_lane
 shuffle_up, shuffle_down = hardware.shuffle_up, hardware.shuffle_down
 f16_bits, f16_value, f16_bits_of_f64 = hardware.f16_bits, hardware.f16_value, hardware.f16_bits_of_f64

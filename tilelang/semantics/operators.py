@@ -125,10 +125,12 @@ def _broadcast_help(a: tuple[Extent, ...], b: tuple[Extent, ...]) -> str:
     return ""
 
 
-def elementwise(cx: Checker, op: str, values: Sequence[Typed], dtype: DType, what: str, span: Span) -> Typed:
+def elementwise(
+    cx: Checker, op: str, values: Sequence[Typed], dtype: DType, what: str, span: Span, approx: bool = False
+) -> Typed:
     """`op` on values whose element types are right already; the result has `dtype`."""
     shape = broadcast(cx, values, what, span)
-    return Elementwise(op, tuple(values), type=cx.tile(dtype, shape, span), span=span)
+    return Elementwise(op, tuple(values), approx, type=cx.tile(dtype, shape, span), span=span)
 
 
 # --- binary operators ------------------------------------------------------------------------------

@@ -60,10 +60,12 @@ class Elementwise(Typed):
 
     Operands broadcast to `type.shape`. They share one element type, except the bool condition of `select` and
     the seed and offsets of `rand*` (both cast to i64 already). `clamp(x, lo, hi)` arrives as `minimum` of `maximum`.
+    `approx`: the program allows an approximation.
     """
 
     op: str
     operands: tuple[Typed, ...]
+    approx: bool = False
 
 
 @dataclass(frozen=True)

@@ -197,7 +197,7 @@ class Elements:
         """An elementwise op on scalars; 64-bit numbers that 32 bits are enough for are compared in 32."""
         if op.name in COMPARE and operands[0].dtype == I64 and all(map(self._fits_u32, op.operands)):
             operands = [self.write.emit.op("cast", v, type=TileType(U32), hint=v.name) for v in operands]
-        return self.write.emit.op(op.name, *operands, type=TileType(op.result.dtype), hint=op.result.name)
+        return self.write.emit.again(op, *operands, type=TileType(op.result.dtype), hint=op.result.name)
 
 
 def size_of(value: Value) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tilelang.dtypes import BOOL
+from tilelang.dtypes import BOOL, F64, DType
 from tilelang.semantics.builtins.declare import Arguments, Builtin, declare
 from tilelang.semantics.builtins.programs import fold_call
 from tilelang.semantics.literals import Literal, article, settle
@@ -20,7 +20,32 @@ def float_function(cx: Checker, args: Arguments) -> Typed:
     """`exp` and its like: floats only, same type and shape."""
     value = settle(args.value("v"))
     require_float(args, value, "v")
-    return Elementwise(args.function, (value,), type=value.type, span=args.span)
+    return Elementwise(args.function, (value,), approximate(args, value.type.dtype), type=value.type, span=args.span)
+
+
+def approximate(args: Arguments, dtype: DType) -> bool:
+    """Does the call allow an approximation? E0339 for f64, which no GPU approximates."""
+    if args.flag("approx") and dtype == F64:
+        raise mistake(
+            "E0339",
+            f"there is no approximation of `{args.function}` for f64",
+            args.span_of("approx"),
+            notes=("`approx=true` is for f32, f16 and bf16",),
+            help="leave it out, or compute in f32: `... as f32`",
+        )
+    return args.flag("approx")
+
+
+def divide(cx: Checker, args: Arguments) -> Typed:
+    """`a / b`, with a place for `approx`."""
+    what = "the arguments of `divide`"
+    for name in ("a", "b"):
+        require_number(args, args.value(name), name)
+    operands = unify((args.value("a"), args.value("b")), what, args.span)
+    for name, value in zip(("a", "b"), operands, strict=True):
+        require_float(args, value, name)
+    dtype = operands[0].type.dtype
+    return elementwise(cx, "div", operands, dtype, what, args.span, approximate(args, dtype))
 
 
 def float_test(cx: Checker, args: Arguments) -> Typed:
@@ -134,6 +159,9 @@ FLOAT_FUNCTIONS = {
     "sigmoid": "1 / (1 + exp(-v))",
 }
 
+APPROXIMATE = ("exp", "exp2", "log", "log2", "sqrt", "rsqrt", "sin", "cos", "tanh", "sigmoid")
+"""Functions with the keyword `approx`: those for which GPUs have an instruction that is right in the first digits."""
+
 TABLE: list[Builtin] = [
     declare("select(condition, a, b)", select, "a where the condition is true, else b"),
     declare("maximum(a, b)", extremum, "the larger of two; NaN if one is"),
@@ -141,7 +169,11 @@ TABLE: list[Builtin] = [
     declare("clamp(v, lo, hi)", clamp, "v kept between lo and hi: minimum(maximum(v, lo), hi)"),
     declare("abs(v)", number_function, "the magnitude; of the smallest signed integer, itself"),
     declare("sign(v)", number_function, "-1, 0 or 1; of NaN, NaN"),
-    *(declare(f"{name}(v)", float_function, doc) for name, doc in FLOAT_FUNCTIONS.items()),
+    *(
+        declare(f"{name}(v, *, approx: flag?)" if name in APPROXIMATE else f"{name}(v)", float_function, doc)
+        for name, doc in FLOAT_FUNCTIONS.items()
+    ),
+    declare("divide(a, b, *, approx: flag?)", divide, "a / b of floats"),
     declare("pow(a, b)", power, "a to the power of b; integers wrap"),
     declare("fma(a, b, c)", fma, "a * b + c, rounded once, of floats"),
     declare("isnan(v)", float_test, "true where v is NaN"),
