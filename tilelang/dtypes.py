@@ -5,7 +5,7 @@ Plain data, no NumPy: the front end must start fast and run where NumPy does not
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from enum import StrEnum
 
 
@@ -18,12 +18,15 @@ class Kind(StrEnum):
     FLOAT = "float"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DType:
     """One element type.
 
     `bits` is its width in memory (a bool takes 8). For floats, `mantissa` counts the stored
     significand bits and `exponent` the exponent bits (IEEE 754; bfloat16 is f32's upper half).
+
+    Types are compared and looked up at every op that is run, so both are quick where, as nearly always, the two are
+    one object.
     """
 
     name: str
@@ -66,6 +69,14 @@ class DType:
 
     def __str__(self) -> str:
         return self.name
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return isinstance(other, DType) and self.name == other.name and astuple(self) == astuple(other)
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
 
 BOOL = DType("bool", Kind.BOOL, 8)
@@ -114,4 +125,4 @@ def accumulator(dtype: DType) -> DType:
 
 def compute_type(dtype: DType) -> DType:
     """The type in which one operation on `dtype` is carried out: f32 for the half floats, else itself."""
-    return F32 if dtype in (F16, BF16) else dtype
+    return F32 if dtype.bits == 16 and dtype.kind is Kind.FLOAT else dtype

@@ -83,8 +83,8 @@ def test_matmul_in_shared_tiles_and_what_it_costs() -> None:
 def test_python_works_once_for_all_threads_and_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[str] = []
     module = sys.modules["tilelang.machine.execute"]
-    evaluate = module.evaluate  # type: ignore[attr-defined]
-    monkeypatch.setattr(module, "evaluate", lambda name, *rest: (calls.append(name), evaluate(name, *rest))[1])
+    compute = module.compute  # type: ignore[attr-defined]
+    monkeypatch.setattr(module, "compute", lambda name, *rest: (calls.append(name), compute(name, *rest))[1])
     matrices = np.zeros((3, 64, 64), np.float32)
     spent = []
     for grid in ((1, 1), (4, 4)):

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from tests.machine.threads import constants, run, thread_kernel
+from tilelang.machine import control
+from tilelang.machine import plan as plan_module
 from tilelang.machine.plan import plan
 
 SETUP = constants(4, 8) + """
@@ -36,10 +38,84 @@ REFUSED = {
 }
 
 
-def loop(body: str, attrs: str = "{unroll = true} ") -> bool:
+NESTS = {
+    "a register for each pair of trips":
+        (4, "%row: i32 = mul %i, %c4\n",
+         "%at: i32 = add %row, %k\n%v: i32 = local.load %a, %at\nlocal.store %a, %at, %v"),
+    "a store to shared memory, once for each pair": (4, "", "%at: i32 = add %i, %k\nshared.store %s, %at, %t"),
+    "one register for two pairs": (0, "", "%at: i32 = add %i, %k\nlocal.store %a, %at, %t"),
+    "a register of the inner loop alone": (0, "", "local.store %a, %k, %i"),
+    "touched outside the inner loop too": (0, "%v: i32 = local.load %a, %i\n", "local.store %a, %k, %v"),
+    "the inner loop runs in turn": (1, "", "local.store %a, %i, %k"),
+}
+"""What -> (lanes that a trip of the outer loop becomes, before the inner loop, in the inner loop)."""
+
+
+def loop(body: str, attrs: str = "{unroll = true} ") -> int:
     text = SETUP + f"for %c0, %c4, %c1 {attrs}(%i: i32) {{\n{body}\nyield\n}}"
     steps = plan(thread_kernel("%y: inout i32[4]", text))[0].steps
     return steps[-1].side_by_side
+
+
+def nest(before: str, body: str) -> str:
+    return f"{before}for %c0, %c4, %c1 {{unroll = true}} (%k: i32) {{\n{body}\nyield\n}}"
+
+
+@pytest.mark.parametrize("what", NESTS)
+def test_loops_inside(what: str) -> None:
+    lanes, before, body = NESTS[what]
+    assert loop(nest(before, body)) == lanes
+
+
+def test_pairs_of_trips_compute_as_they_would_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    body = constants(3, 4, 12, 48) + """
+      %a: local i32[12] = local
+      %s: shared i32[16] = shared
+      for %c0, %c3, %c1 {unroll = true} (%i: i32) {
+        %four: i32 = mul %i, %c4
+        %odd: bool = ne %i, %c1
+        %x: i32 = add %four, %t
+        for %c0, %c4, %c1 {unroll = true} (%k: i32) {
+          %at: i32 = add %four, %k
+          %v: i32 = mul %x, %at
+          local.store %a, %at, %v
+          if %odd {
+            %slot: i32 = add %t, %k
+            shared.store %s, %slot, %v
+            yield
+          } else { yield }
+          yield
+        }
+        yield
+      }
+      for %c0, %c12, %c1 (%n: i32) {
+        %kept: i32 = local.load %a, %n
+        %row: i32 = mul %n, %c4
+        %place: i32 = add %row, %t
+        %wide: i64 = cast %place
+        global.store %y, %wide, %kept
+        yield
+      }
+      %last: i32 = shared.load %s, %t
+      %tail: i32 = add %t, %c48
+      %wide_tail: i64 = cast %tail
+      global.store %y, %wide_tail, %last
+    """
+    kernel = thread_kernel("%y: out i32[52]", body, 4)
+
+    def outcome() -> tuple:
+        y = np.zeros(52, np.int32)
+        report = run(kernel, y=y, check=False)
+        return y.tolist(), [counts for _, counts in report.ops], report.findings
+
+    found = []
+    for lanes in (1 << 15, 8, 1):
+        monkeypatch.setattr(control, "LANES", lanes)
+        found.append(outcome())
+    monkeypatch.setattr(plan_module, "side_by_side", lambda body: {})
+    in_turn = outcome()
+    assert found == [in_turn] * 3
+    assert in_turn[0][4:8] == [0, 1, 2, 3] and in_turn[0][44:48] == [8 * 11, 9 * 11, 10 * 11, 11 * 11]
 
 
 @pytest.mark.parametrize("what", ALLOWED)

@@ -6,28 +6,34 @@ from fractions import Fraction
 
 import numpy as np
 
+TINY = 2.0**-126
+"""The least normal f32."""
+
 
 def fma(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
     """f32 or f64 operands of one type; the exact a * b + c, rounded once to that type."""
     if a.dtype == np.float64:
         return _fma_f64(a, b, c)
     with np.errstate(all="ignore"):
-        product, addend = a.astype(np.float64) * b.astype(np.float64), c.astype(np.float64)  # the product is exact
-        total = product + addend
-        if not _may_round_twice(total):
-            return total.astype(np.float32)
-        return round_f32(*_two_sum(product, addend))
+        product = a.astype(np.float64) * b  # exact
+        total = product + c
+        rounded = total.astype(np.float32)
+        return round_f32(*_two_sum(product, c.astype(np.float64))) if _may_round_twice(total, rounded) else rounded
 
 
-def _may_round_twice(total: np.ndarray) -> bool:
-    """Could rounding to f64 and then to f32 differ, for some element, from rounding once?
+def _may_round_twice(total: np.ndarray, rounded: np.ndarray) -> bool:
+    """Could rounding to f64 and then to f32 (`rounded`) differ, for some element, from rounding once?
 
     Rounding keeps order, and every point halfway between two f32 is an f64: a total that is not itself such a
     point lies on the same side of it as the exact sum. Below f32's normal range the halfway points lie elsewhere.
     """
-    halfway = (total.view(np.int64) & 0x1FFF_FFFF) == 0x1000_0000
-    tiny = (np.abs(total) < 2.0**-126) & (total != 0)
-    return bool((halfway | tiny).any())
+    if not total.size:
+        return False
+    # Of the 29 bits that f32 lacks, a halfway point has the first alone: moved to the front, the least i64.
+    if (total.view(np.int64) << 35).min() == np.iinfo(np.int64).min:
+        return True
+    least = np.abs(rounded).min()
+    return not least > TINY and bool(((np.abs(total) < TINY) & (total != 0)).any())
 
 
 def round_f32(total: np.ndarray, error: np.ndarray) -> np.ndarray:

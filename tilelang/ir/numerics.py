@@ -29,18 +29,24 @@ def evaluate(name: str, operands: Sequence[np.ndarray], dtype: DType) -> np.ndar
     `dtype` is the element type of the result; those of the operands are as the op's typing rule says.
     Operands are not changed; the result may share memory with one.
     """
+    with np.errstate(all="ignore"):
+        return compute(name, operands, dtype)
+
+
+def compute(name: str, operands: Sequence[np.ndarray], dtype: DType) -> np.ndarray:
+    """`evaluate` for callers that have silenced NumPy's warnings, which takes as long as a small op."""
     if name == "cast":
         return cast(operands[0], dtype)
-    with np.errstate(all="ignore"):
-        if name in BY_BITS:
-            return np.asarray(BY_BITS[name](*operands))
-        computed = [compute_in_f32(np.asarray(operand)) for operand in operands]
-        if name in BY_REAL:
-            result = BY_REAL[name](*(operand.astype(np.float64) for operand in computed))
-            result = np.asarray(result).astype(computed[0].dtype)
-        else:
-            result = np.asarray(BY_VALUE[name](*computed))
-        return cast(result, dtype) if dtype_of(result) == compute_type(dtype) else result
+    if name in BY_BITS:
+        return np.asarray(BY_BITS[name](*operands))
+    computed = [compute_in_f32(np.asarray(operand)) for operand in operands]
+    if name in BY_REAL:
+        result = BY_REAL[name](*(operand.astype(np.float64) for operand in computed))
+        result = np.asarray(result).astype(computed[0].dtype)
+    else:
+        result = np.asarray(BY_VALUE[name](*computed))
+    wide = compute_type(dtype)
+    return cast(result, dtype) if wide is not dtype and dtype_of(result) == wide else result
 
 
 # ------------------------------------------------------------------------------------ integers

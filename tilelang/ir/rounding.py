@@ -24,11 +24,11 @@ def cast(array: np.ndarray, dtype: DType) -> np.ndarray:
     source = dtype_of(array)
     if source == dtype:
         return array
+    if dtype.is_bool:
+        return np.asarray(array != 0)
+    if not source.is_float:
+        return _from_integer(array, dtype)
     with np.errstate(all="ignore"):
-        if dtype.is_bool:
-            return np.asarray(array != 0)
-        if not source.is_float:
-            return _from_integer(array, dtype)
         if dtype.is_integer:
             return _float_to_integer(array.astype(np.float64), dtype)
         if dtype == BF16 and source == F64:
@@ -76,4 +76,4 @@ def round_to_odd(array: np.ndarray) -> np.ndarray:
 
 def compute_in_f32(array: np.ndarray) -> np.ndarray:
     """Half floats as f32, in which they are computed; everything else as it is."""
-    return array.astype(np.float32) if dtype_of(array) in (F16, BF16) else array
+    return array.astype(np.float32) if array.itemsize == 2 and dtype_of(array) in (F16, BF16) else array

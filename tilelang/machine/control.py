@@ -49,7 +49,7 @@ def while_(step: Step, lanes: Lanes, batch: Batch, run: Run) -> None:
 def for_(step: Step, lanes: Lanes, batch: Batch, run: Run) -> None:
     lo, hi, stride = batch.all(step.op.operands[:3])
     trips = trip_count(lo, hi, stride, lanes, batch)
-    if step.side_by_side and trips.size == lo.size == stride.size == lanes.shape[0] == 1:
+    if step.side_by_side and trips.size == lo.size == stride.size == 1:
         _side_by_side(step, lanes, batch, run, int(trips.item()))
         return
     loop, done = _Loop(lanes, batch), 0
@@ -65,15 +65,30 @@ def for_(step: Step, lanes: Lanes, batch: Batch, run: Run) -> None:
 
 
 def _side_by_side(step: Step, lanes: Lanes, batch: Batch, run: Run, trips: int) -> None:
-    """The trips as lanes of their own, as many at a time as `LANES` allows."""
+    """The trips as lanes of their own, as many at a time as `LANES` allows.
+
+    Inside a loop whose trips are lanes already, each of those becomes as many lanes as this loop has trips.
+    """
     lo, _, stride = batch.all(step.op.operands[:3])
-    _, programs, threads = lanes.shape
-    together = max(1, LANES // (programs * threads))
+    outer, programs, threads = lanes.shape
+    together = max(1, LANES // (programs * threads * step.side_by_side)) if outer == 1 else max(1, trips)
     for first in range(0, trips, together):
         count = min(together, trips - first)
-        batch.step(count)
+        batch.step(count * outer)
         index = lo + stride * np.arange(first, first + count).astype(lo.dtype)[:, None, None]
-        run(step.blocks[0], Lanes((count, programs, threads), lanes.mask), batch, (index,))
+        if outer == 1:
+            run(step.blocks[0], Lanes((count, programs, threads), lanes.mask), batch, (index,))
+            continue
+        narrow = {name: batch.values[name] for name in step.used if name in batch.values}
+        batch.values.update((name, _widened(array, count)) for name, array in narrow.items())
+        mask = None if lanes.mask is None else _widened(lanes.mask, count)
+        run(step.blocks[0], Lanes((outer * count, programs, threads), mask), batch, (np.tile(index, (outer, 1, 1)),))
+        batch.values.update(narrow)
+
+
+def _widened(array: np.ndarray, count: int) -> np.ndarray:
+    """A value for each trip, for `count` times as many."""
+    return array if array.shape[0] == 1 else np.repeat(array, count, axis=0)
 
 
 class _Loop:

@@ -25,7 +25,7 @@ from tilelang.dtypes import I64
 from tilelang.ir.batch import PrintSink, print_line
 from tilelang.ir.core import Kernel, LocalType, SharedType, TensorType
 from tilelang.ir.host_types import numpy_dtype, scalar
-from tilelang.ir.numerics import evaluate
+from tilelang.ir.numerics import compute
 from tilelang.machine.batch import Batch, Launch, Watch
 from tilelang.machine.control import CONTROL, LANES
 from tilelang.machine.copying import COPY_OPERATIONS
@@ -39,6 +39,8 @@ from tilelang.machine.vectors import VECTOR_OPERATIONS
 from tilelang.machine.warpgroups import GROUP_OPERATIONS
 from tilelang.syntax.limits import deep_trees
 
+HANDLERS = {**OPERATIONS, **WARP_OPERATIONS, **VECTOR_OPERATIONS, **COPY_OPERATIONS, **GROUP_OPERATIONS}
+"""What is neither elementwise nor control flow."""
 WRITES_GLOBAL = ("global.store", "global.store_vector", "global.atomic")
 MEMORY = 1 << 28
 """Bytes that the local and shared arrays of a batch may take."""
@@ -72,7 +74,7 @@ def execute(kernel: Kernel, args: Mapping[str, np.ndarray | Scalar], dims: Mappi
     """
     if kernel.level != "thread":
         raise InternalError("machine", f"runs kernels at thread level, not at {kernel.level} level")
-    with deep_trees():
+    with deep_trees(), np.errstate(all="ignore"):
         body, ops = plan(kernel)
         threads = int(kernel.attrs["threads"])  # type: ignore[arg-type]
         ids = np.arange(math.prod(grid), dtype=np.int64) if programs is None else programs
@@ -133,20 +135,13 @@ def run(block: Plan, lanes: Lanes, batch: Batch, args: Sequence[np.ndarray]) -> 
         op, counts = step.op, batch.counts(step.number)
         counts.threads += lanes.count
         counts.warps += lanes.warps
-        if op.name in OPERATIONS:
-            OPERATIONS[op.name](step, lanes, batch)
-        elif op.name in WARP_OPERATIONS:
-            WARP_OPERATIONS[op.name](step, lanes, batch)
-        elif op.name in VECTOR_OPERATIONS:
-            VECTOR_OPERATIONS[op.name](step, lanes, batch)
-        elif op.name in COPY_OPERATIONS:
-            COPY_OPERATIONS[op.name](step, lanes, batch)
-        elif op.name in GROUP_OPERATIONS:
-            GROUP_OPERATIONS[op.name](step, lanes, batch)
+        if op.name in HANDLERS:
+            HANDLERS[op.name](step, lanes, batch)
         elif op.name in CONTROL:
             CONTROL[op.name](step, lanes, batch, run)
         else:
-            values[op.result.name] = evaluate(op.name, batch.all(op.operands), op.result.dtype)
+            result = op.results[0]
+            values[result.name] = compute(op.name, batch.all(op.operands), result.type.dtype)
         for name in step.dead:
             values.pop(name, None)
     return batch.all(block.handed)

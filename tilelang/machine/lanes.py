@@ -2,7 +2,8 @@
 
 Every value is an array of three axes, (trips, programs, threads), with extent 1 along an axis on which it does
 not depend: a constant is (1, 1, 1), the program's number (1, P, 1), the thread's (1, 1, T). NumPy's broadcasting
-does the rest. `trips` is 1, except inside an unrolled loop whose trips run side by side (`tilelang.machine.plan`).
+does the rest. `trips` is 1, except inside unrolled loops whose trips run side by side
+(`tilelang.machine.side_by_side`).
 
 A branch that only some lanes take narrows the mask, as on a GPU: the others go through the motions, what they
 compute is dropped, and they touch no memory.
