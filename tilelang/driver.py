@@ -43,6 +43,7 @@ class Compilation:
     typed: TypedKernel | None = None
     tile_ir: Kernel | None = None
     optimized: Kernel | None = None
+    laid_out: Kernel | None = None
     thread_ir: Kernel | None = None
     cuda: str | None = None
     cpu: str | None = None
@@ -103,11 +104,17 @@ def _optimize(c: Compilation, sink: Sink) -> object:
     return optimize(_given(c.tile_ir))
 
 
-def _lower(c: Compilation, sink: Sink) -> object:
-    from tilelang.tiling.lower import lower
+def _lay_out(c: Compilation, sink: Sink) -> object:
+    from tilelang.tiling.laying_out import lay_out
 
     kernel = _given(c.optimized)
-    return lower(replace(kernel, attrs={**kernel.attrs, **dict(c.facts)}), _given(c.target), sink)
+    return lay_out(replace(kernel, attrs={**kernel.attrs, **dict(c.facts)}), _given(c.target))
+
+
+def _lower(c: Compilation, sink: Sink) -> object:
+    from tilelang.tiling.lower import to_threads
+
+    return to_threads(_given(c.laid_out), _given(c.target), sink)
 
 
 def _cuda(c: Compilation, sink: Sink) -> object:
@@ -133,6 +140,7 @@ MIDDLE = (
     Stage("optimized", "tile IR to better tile IR", _optimize),
 )
 GPU = (
+    Stage("laid_out", "tiles to layouts", _lay_out),
     Stage("thread_ir", "tiles to threads and memories", _lower),
     Stage("cuda", "thread IR to numba.cuda source", _cuda),
 )

@@ -16,6 +16,7 @@ WORDS = {
     "typed": "typed tree",
     "tile_ir": "tile IR",
     "optimized": "tile IR, better",
+    "laid_out": "layouts",
     "thread_ir": "thread IR",
     "cuda": "GPU code",
     "cpu": "CPU code",
@@ -39,7 +40,8 @@ def draw_road(here: str = "") -> svg.Picture:
     parts.append(svg.line(corner, turn + HIGH, corner, turn + HIGH * 1.5 + 30, svg.FAINT, 1.5))
     parts.append(svg.arrow(corner, turn + HIGH * 1.5 + 30, right, turn + HIGH * 1.5 + 30))
     parts.insert(0, svg.text(16, 32, "From text to code: what each stage makes", size=14, bold=True))
-    return svg.Picture(16 + STEP * 5, turn + HIGH * 2 + 50, tuple(parts), "the stages of the compiler in order")
+    wide = 16 + STEP * len((*MIDDLE, *GPU))
+    return svg.Picture(wide, turn + HIGH * 2 + 50, tuple(parts), "the stages of the compiler in order")
 
 
 def _row(parts: list[str], start: str, stages: Sequence[Stage], y: float, here: str) -> None:

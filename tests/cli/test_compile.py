@@ -39,6 +39,7 @@ WORDS = {
     "tile-ir": "kernel @copy(",
     "optimized": "kernel @copy(",
     "layouts": "registers in each thread",
+    "laid-out": "kernel @copy(",
     "thread-ir": " thread {",
     "cuda": "def ",
     "ptx": ".visible .entry",

@@ -7,6 +7,7 @@ import pytest
 
 from tests.tiling.test_tensor_cores import BF16, F16, agrees, compiled, copied, executed, random
 from tilelang.tiling.dot_plans import plan_dots
+from tilelang.tiling.laying_out import lay_out
 from tilelang.tiling.mma import arrange_warps
 from tilelang.tiling.pictures import show_layouts
 from tilelang.tiling.targets import TARGETS
@@ -120,5 +121,5 @@ def test_refuses_what_one_product_could_not(dtype, target, metas):
 def test_warp_groups_do_not_do_batches():
     tile, *_ = compiled(program(), *operands(4, 64, 64, 64, F16), target="sm_90a", BM=64)
     assert "not by warp groups: it is a batch of products" in show_layouts(tile, TARGETS["sm_90a"])
-    (plan,) = plan_dots(tile, TARGETS["sm_90a"], 128).products.values()
+    (plan,) = plan_dots(lay_out(tile, TARGETS["sm_90a"]), TARGETS["sm_90a"]).products.values()
     assert (plan.batches, plan.height, plan.layout.shape) == (4, 64, (256, 32))

@@ -18,6 +18,7 @@ from tilelang.ir.printer import print_kernel
 from tilelang.machine import Problem, execute
 from tilelang.tiling.copy_plans import CopyRules, plan_copies
 from tilelang.tiling.dot_plans import plan_dots
+from tilelang.tiling.laying_out import lay_out
 from tilelang.tiling.lower import lower
 from tilelang.tiling.targets import TARGETS
 
@@ -49,8 +50,9 @@ def product(change: tuple[str, str] = ("", ""), **facts: int) -> Kernel:
 def reason(kernel: Kernel, target: str = "sm_80") -> str | None:
     """Why the load %a is no copy."""
     machine = TARGETS[target]
+    kernel = lay_out(kernel, machine)
     (load,) = [op for op in kernel.walk() if op.name == "load" and op.result.name == "a"]
-    rules = CopyRules(kernel, machine, plan_dots(kernel, machine, 128))
+    rules = CopyRules(kernel, machine, plan_dots(kernel, machine))
     assert (rules.why_not(load) is None) == (id(load) in plan_copies(kernel, machine, rules.plans).loads)
     return rules.why_not(load)
 
@@ -279,7 +281,7 @@ def test_without_room_for_copies_the_tiles_share_memory():
     tile, thread, *_ = compiled(with_stages(1), *heads(64, 64, 64), BM=64)
     tile = replace(tile, attrs={**thread.attrs, **tile.attrs})  # with the facts of the launch
     roomy = lower(tile, TARGETS["sm_80"], Sink())
-    tight = lower(tile, replace(TARGETS["sm_80"], shared_per_block=34 * 1024), Sink())
+    tight = lower(tile, replace(TARGETS["sm_80"], shared_per_block=20 * 1024), Sink())
     copies = [sum(op.name == "shared.copy_async" for op in thread.walk()) for thread in (roomy, tight)]
     assert copies[0] > 0 == copies[1]
     assert any(op.name == "mma" for op in tight.walk())

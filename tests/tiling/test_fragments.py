@@ -13,6 +13,7 @@ from tests.tiling.test_tensor_cores import agrees, compiled, executed, random
 from tilelang.ir.core import Kernel, Op
 from tilelang.machine import Report, execute
 from tilelang.tiling.dot_plans import DotPlans, plan_dots
+from tilelang.tiling.laying_out import lay_out
 from tilelang.tiling.mma import AccumulatorLayout
 from tilelang.tiling.row_layout import RowLayout, row_register, rows_of
 from tilelang.tiling.targets import TARGETS
@@ -28,8 +29,8 @@ def heads(queries: int, keys: int, width: int, dtype: type = F16, count: int = 2
 
 
 def plans(text: str, *args: object, target: str = "sm_80", **metas: object) -> DotPlans:
-    tile, thread, _, _ = compiled(text, *args, target=target, **metas)  # type: ignore[arg-type]
-    return plan_dots(tile, TARGETS[target], int(thread.attrs["threads"]))
+    tile, _, _, _ = compiled(text, *args, target=target, **metas)  # type: ignore[arg-type]
+    return plan_dots(lay_out(tile, TARGETS[target]), TARGETS[target])
 
 
 def main_loop(thread: Kernel) -> list[Op]:
@@ -193,7 +194,8 @@ def test_what_is_planned_for_attention():
 def test_refuses_tiles_too_low_for_the_warps():
     """16 rows for four warps: one alone would have to do it all."""
     found = plans(ATTENTION, *heads(64, 64, 64), BM=16)
-    assert not found.fragments.layouts and found.products
+    held = found.fragments.layouts.values()
+    assert found.products and not any(isinstance(layout, RowLayout) for layout in held) and not found.fragments.narrowed
     agrees(ATTENTION, *heads(20, 40, 32), BM=16, rtol=2e-3)
 
 
@@ -201,4 +203,5 @@ def test_a_product_alone_is_as_it_was():
     from tests.tiling.test_tensor_cores import MATMUL, pair
 
     found = plans(MATMUL, *pair(64, 64, 64))
-    assert not found.fragments.layouts and not found.fragments.views and len(found.carried) == 1
+    assert {layout.warps for layout in found.fragments.layouts.values()} == {(2, 2)}  # type: ignore[union-attr]
+    assert not found.fragments.views and len(found.carried) == 1

@@ -10,6 +10,7 @@ import pytest
 from tests.tiling.test_tensor_cores import compiled, copied, executed
 from tilelang.machine import Report, execute
 from tilelang.tiling.dot_plans import plan_dots
+from tilelang.tiling.laying_out import lay_out
 from tilelang.tiling.targets import TARGETS
 
 MATMUL = """
@@ -104,7 +105,7 @@ def test_refuses_what_the_instruction_cannot(target, turned, metas):
 def test_accumulators_are_woven_where_bytes_are_transposed(turned, woven):
     byte, word = np.zeros((64, 64), np.int8), np.zeros((64, 64), np.int32)
     tile, *_ = compiled(text(turned), byte, byte, word)
-    (plan,) = plan_dots(tile, TARGETS["sm_80"], 128).products.values()
+    (plan,) = plan_dots(lay_out(tile, TARGETS["sm_80"]), TARGETS["sm_80"]).products.values()
     assert plan.layout.woven == woven and plan.step == 32
 
 

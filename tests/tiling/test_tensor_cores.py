@@ -15,6 +15,7 @@ from tilelang.ir.interpreter import interpret
 from tilelang.ir.verifier import verify
 from tilelang.machine import Report, execute
 from tilelang.tiling.dot_plans import plan_dots
+from tilelang.tiling.laying_out import lay_out
 from tilelang.tiling.lower import lower
 from tilelang.tiling.targets import TARGETS
 
@@ -296,11 +297,11 @@ def test_patches(dtype, shape, metas, fragments):
 
 def test_plans_keep_accumulators_of_loops_that_only_add():
     tile, _, _, _ = compiled(MATMUL, *pair(64, 64, 64))
-    plans = plan_dots(tile, SM_80, 128)
+    plans = plan_dots(lay_out(tile, SM_80), SM_80)
     assert len(plans.products) == 1 and len(plans.carried) == 1
-    (layout,) = plans.carried.values()
+    (layout,) = {plans.fragments.layouts[value] for value in plans.carried}
     assert layout.shape == (64, 64) and layout.threads == 128 and layout.registers == 32
-    simple = plan_dots(tile, TARGETS["simulator"], 128)
+    simple = plan_dots(lay_out(tile, TARGETS["simulator"]), TARGETS["simulator"])
     assert not simple.products and not simple.patches
 
 

@@ -14,6 +14,7 @@ from tilelang.ir.core import Block, Kernel
 from tilelang.machine import execute
 from tilelang.memory.placement import place_arrays
 from tilelang.tiling.dot_plans import plan_dots
+from tilelang.tiling.laying_out import lay_out
 from tilelang.tiling.pictures import show_layouts
 from tilelang.tiling.targets import TARGETS
 
@@ -143,9 +144,9 @@ def test_what_warp_groups_do_not_do(text, arrays, metas, reasons):
 
 def test_the_plan_of_a_product():
     tile, _, _, _ = compiled(MATMUL, *pair(128, 64, 64), target="sm_90a", BM=128)
-    plans = plan_dots(tile, SM_90A, 128)
-    ((plan,), (layout,)) = plans.products.values(), set(plans.carried.values())
-    assert plan.together and plan.layout == layout and layout.striped and not plans.alone
+    plans = plan_dots(lay_out(tile, SM_90A), SM_90A)
+    ((plan,), (layout,)) = plans.products.values(), {plans.fragments.layouts[value] for value in plans.carried}
+    assert plan.together and plan.layout == layout and layout.striped
     assert "  dot f32[128, 64]: by warp groups (wgmma)" in show_layouts(tile, SM_90A)
     assert "dot" not in show_layouts(tile, TARGETS["sm_90"])
 

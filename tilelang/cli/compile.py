@@ -137,6 +137,7 @@ EMITS: dict[str, Emit] = {
     "tile-ir": Emit("tile IR, as built", "tile_ir", _ir("tile_ir")),
     "optimized": Emit("tile IR after the passes", "optimized", _ir("optimized")),
     "layouts": Emit("which thread holds which elements", "optimized", _layouts),
+    "laid-out": Emit("tile IR with layouts and conversions", "laid_out", _ir("laid_out")),
     "thread-ir": Emit("what each thread does", "thread_ir", _ir("thread_ir")),
     "cuda": Emit("numba.cuda source", "cuda", lambda c: _there(c.cuda)),
     "ptx": Emit("the GPU's portable assembly", "cuda", _ptx),

@@ -144,6 +144,10 @@ def reshape(op: Op, frame: Frame) -> None:
     frame.define(op.result, array.reshape(frame.lanes(array, op.operands[0]) + op.result.shape))
 
 
+def convert_layout(op: Op, frame: Frame) -> None:
+    frame.define(op.result, frame.get(op.operands[0]))
+
+
 def permute(op: Op, frame: Frame) -> None:
     array, axes = frame.get(op.operands[0]), ints_attr(op, "axes")
     lead = frame.extra(array, op.operands[0])
@@ -241,7 +245,7 @@ def printing(op: Op, frame: Frame) -> None:
 
 OPS: dict[str, Callable[[Op, Frame], None]] = {
     "const": const, "iota": iota, "program_id": program_id, "num_programs": num_programs,
-    "broadcast": broadcast, "reshape": reshape, "permute": permute, "cat": cat,
+    "broadcast": broadcast, "reshape": reshape, "convert_layout": convert_layout, "permute": permute, "cat": cat,
     "reduce": reduce, "scan": scan, "dot": dot,
     "load": load, "store": store, "atomic": atomic,
     "assert": assertion, "print": printing,

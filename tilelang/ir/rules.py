@@ -134,6 +134,11 @@ def reshape(op: Op) -> tuple[Type, ...]:
     return (result,)
 
 
+def convert_layout(op: Op) -> tuple[Type, ...]:
+    require(isinstance(op.attrs.get("layout"), str), "{layout} must be a string")
+    return (tile(op.operands[0]),)
+
+
 def permute(op: Op) -> tuple[Type, ...]:
     operand, axes = tile(op.operands[0]), op.attrs.get("axes")
     require(isinstance(axes, tuple), "{axes} must be a tuple")
@@ -220,7 +225,7 @@ RULES: dict[str, Rule] = {
     **{name: elementwise for name, info in TILE_OPS.items() if info.elementwise},
     "cast": cast, "select": select, "rand": random, "randn": random, "randint": random,
     "const": const, "iota": iota, "program_id": program_axis, "num_programs": program_axis,
-    "broadcast": broadcast, "reshape": reshape, "permute": permute, "cat": cat,
+    "broadcast": broadcast, "reshape": reshape, "convert_layout": convert_layout, "permute": permute, "cat": cat,
     "reduce": reduce, "scan": scan, "dot": dot,
     "load": load, "store": store, "atomic": atomic, "assert": assertion, "print": printing,
     "for": for_loop, "while": while_loop, "if": if_op, "yield": terminator, "condition": terminator,

@@ -70,6 +70,7 @@ TILE_OPS: dict[str, OpInfo] = {info.name: info for info in [
     OpInfo("program_id", 0, "{axis}: i64 scalar"),
     OpInfo("num_programs", 0, "{axis}: i64 scalar"),
     OpInfo("broadcast", 1, "to the result's shape, by NumPy's rule: align on the right, stretch extents of 1"),
+    OpInfo("convert_layout", 1, "{layout}: the same tile, held by threads in another way: see `tilelang.tiling.held`"),
     OpInfo("reshape", 1, "same elements in row-major order, another shape"),
     OpInfo("permute", 1, "{axes}: result axis i is operand axis axes[i] (np.transpose)"),
     OpInfo("cat", None, "{axis}: operands joined along axis"),

@@ -209,7 +209,7 @@ RULES: dict[str, Callable[[Op, list[Range]], Range]] = {
     "const": _const, "iota": _iota, "add": _add, "sub": _sub, "mul": _mul, "floordiv": _floordiv, "mod": _mod,
     "shl": _shl, "shr": _shr, "and": _and, "maximum": _maximum, "minimum": _minimum, "neg": _neg, "abs": _abs,
     "sign": _sign, "cast": _same, "broadcast": _same, "reshape": _same, "permute": _same, "cat": _same,
-    "select": _select, "reduce": _reduce, "scan": _scan,
+    "convert_layout": _same, "select": _select, "reduce": _reduce, "scan": _scan,
 }
 
 

@@ -59,7 +59,7 @@ DEVICES = (
         "model",
         "the thread IR on a model of a GPU that finds races",
         executables.model,
-        GPU_STAGES[:1],
+        GPU_STAGES[:2],
         TARGETS["sm_80"],
     ),
 )

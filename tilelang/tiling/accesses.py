@@ -21,8 +21,9 @@ from tilelang.ir.core import Attr, Op, Value
 from tilelang.passes.ranges import Range
 from tilelang.semantics.types import TileType
 from tilelang.tiling.elements import Elements, Place
-from tilelang.tiling.fusion import outer_indices, size_of
+from tilelang.tiling.fusion import size_of
 from tilelang.tiling.homes import Homes
+from tilelang.tiling.uses import outer_indices
 from tilelang.tiling.writer import ThreadWriter
 
 ALWAYS = None

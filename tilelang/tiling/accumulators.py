@@ -1,10 +1,14 @@
-"""Accumulators of dots, in the layout that suits the dot, and their way to the linear layout and back.
+"""Accumulators of dots, and conversions between their layouts and the linear one.
+
+                                                      for each slab of %s:
+    %c = convert_layout %s {layout = "linear"}    ->      my fragments of %s -> shared memory; barrier
+                                                          shared memory -> my registers of %c; barrier
 
 A dot's layout is an `AccumulatorLayout` (tensor cores) or a `PatchLayout` (fused multiply-adds). The accumulator is a
-local array in this layout, its *fragments*, and stays so from trip to trip of a loop that only adds products to it, or
-through a chain of ops in fragments (`tilelang.tiling.fragments`). Everything else works on the linear layout. In
-between a tile passes through shared memory, one slab after another, so
-that little of it is needed: the threads write what they hold of a slab in one layout, and read it in the other.
+local array in this layout, its *fragments*. On the way to the linear layout or back a tile passes through shared
+memory, one slab after another, so that little of it is needed: the threads write what they hold of a slab in one
+layout, and read it in the other. Numbers for rows are few: they pass all at once. Which conversions there are says
+`tilelang.tiling.laying_out`.
 """
 
 from __future__ import annotations
@@ -12,20 +16,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tilelang.ir.core import Op, Value
-from tilelang.tiling.dot_plans import DotLayout, DotPlans
+from tilelang.tiling.dot_plans import DotPlans
 from tilelang.tiling.elements import Elements
-from tilelang.tiling.fragment_plans import Layout
 from tilelang.tiling.fusion import Fusion
+from tilelang.tiling.held import DotLayout, Layout
 from tilelang.tiling.homes import Homes
-from tilelang.tiling.mma import WARP, AccumulatorLayout
 from tilelang.tiling.numbers import Number
-from tilelang.tiling.patch_layout import PatchLayout
 from tilelang.tiling.row_layout import QUAD, RowLayout
 from tilelang.tiling.writer import ThreadWriter
 
 
 class Accumulators:
-    """Knows which local arrays are fragments. `carried`: block arguments of loops that are."""
+    """Writes conversions, and finds the accumulators that dots add to."""
 
     def __init__(self, write: ThreadWriter, homes: Homes, elements: Elements, fusion: Fusion, plans: DotPlans):
         self.write = write
@@ -33,56 +35,46 @@ class Accumulators:
         self.elements = elements
         self.fusion = fusion
         self.carried = plans.carried
-        self.layouts: dict[Value, DotLayout] = {}
-        self.of_loops: dict[Value, Layout] = {}  # arrays of fragments that a loop carries, beside `carried`
+        self.of_loops: dict[Value, Layout] = {}  # arrays of fragments that a loop carries
 
-    def carry(self, init: Value, argument: Value) -> Value:
-        """The local array of a loop's carried accumulator, filled with its first value."""
-        return self._fragments_of(init, argument.name, self.carried[argument])
+    # ---------------------------------------------------------------- accumulators of dots
 
-    def take(self, acc: Value, layout: DotLayout) -> Value:
-        """Fragments with the elements of `acc`, to be added to: a loop's own, or new ones."""
-        if self.keeps(acc, layout):
-            return self._moved(acc, layout)
-        return self.homes.fragments[acc] if acc in self.carried else self._fragments_of(acc, acc.name, layout)
-
-    def keeps(self, value: Value, layout: DotLayout) -> bool:
-        """Is a tile in fragments where a dot with this layout wants them, each warp with whole rows?"""
-        tall = isinstance(layout, AccumulatorLayout) and layout.warps == (self.write.threads // WARP, 1)
-        return tall and self.homes.plans.holds(value)
-
-    def take_from(self, op: Op, layout: DotLayout) -> Value:
+    def take(self, op: Op, layout: DotLayout) -> Value:
         """Fragments with the accumulator of a dot, to be added to: its own, if nothing else needs them any more."""
         acc = op.operands[2]
         self.fusion.settle(acc)
-        own = self.homes.fragments.get(acc) if self.keeps(acc, layout) else None
+        if acc in self.carried:
+            return self.homes.fragments[acc]
+        if not self.homes.plans.holds(acc):
+            return self._fragments_of(acc, acc.name, layout)
+        own = self.homes.fragments.get(acc)
         if own is not None and own not in self.of_loops and self.fusion.uses.ends_at(acc, op):
-            self.layouts[own] = layout
             return own
-        return self.take(acc, layout)
-
-    def _moved(self, tile: Value, layout: DotLayout) -> Value:
-        """New fragments with the elements of a tile, or of a view, that is in fragments."""
-        if not isinstance(layout, AccumulatorLayout):
-            raise TypeError(f"{tile} is in another layout")
-        fragments = self.fusion.new_registers(tile, layout)
-        self.layouts[fragments] = layout
+        fragments = self.fusion.new_registers(acc, layout)
         self.fusion.loop(layout, lambda place: self.write.write(
-            fragments, place.register, self.elements.at_place(tile, place)))
+            fragments, place.register, self.elements.at_place(acc, place)))
         return fragments
 
-    def give(self, result: Value, acc: Value, fragments: Value) -> None:
-        """The result of adding to `acc` is in `fragments`: it stays there if a loop or a chain carries it on."""
-        if acc in self.carried or self.homes.plans.holds(result):
-            self.homes.fragments[result] = fragments
-        else:
-            self.to_registers(result, fragments)
+    # ---------------------------------------------------------------- conversions
+
+    def convert(self, op: Op) -> None:
+        """`convert_layout`: from the linear layout to another, or back."""
+        (value,), result = op.operands, op.result
+        self.fusion.settle(value)
+        layout, held = self.homes.plans.layouts.get(result), self.homes.plans.layouts.get(value)
+        if layout is None and isinstance(held, RowLayout):
+            self._rows_to_shared(value, result, held)
+        elif layout is None and isinstance(held, DotLayout):
+            self.homes.registers[result] = registers = self.fusion.new_registers(result)
+            _Exchange(self, held, result).run(registers, self.homes.fragments[value], to_fragments=False)
+        elif isinstance(layout, RowLayout):
+            self._rows_from_shared(value, result, layout)
+        elif layout is not None:
+            self.homes.fragments[result] = self._fragments_of(value, result.name, layout)
 
     def _fragments_of(self, tile: Value, name: str, layout: DotLayout) -> Value:
         """A new local array with a tile's elements in this layout."""
         fragments = self.write.local(f"{name}_fragments", tile.dtype, layout.registers)
-        self.layouts[fragments] = layout
-        self.fusion.settle(tile)
         if tile in self.homes.registers and tile not in self.homes.shared:
             _Exchange(self, layout, tile).run(self.homes.registers[tile], fragments, to_fragments=True)
             return fragments
@@ -96,36 +88,10 @@ class Accumulators:
         self.by_threads(layout, lambda: self.each(layout.registers, "r", fill))
         return fragments
 
-    def to_registers(self, tile: Value, fragments: Value) -> None:
-        """Give a tile that is in fragments its registers in the linear layout."""
-        layout = self.layouts.get(fragments, self.homes.plans.layouts.get(tile))
-        if not isinstance(layout, (AccumulatorLayout, PatchLayout)):
-            raise TypeError(f"{tile} is no accumulator")
-        registers = self.fusion.new_registers(tile)
-        _Exchange(self, layout, tile).run(registers, fragments, to_fragments=False)
-        self.homes.registers[tile] = registers
-
-    def release(self, value: Value) -> None:
-        """Give a tile that is in fragments only a home where any op can use it."""
-        plans = self.homes.plans
-        if not plans.holds(value) or value in self.homes.registers or value in self.homes.shared:
-            return
-        if value in plans.views:
-            self.release(plans.views[value].operands[0])
-            self.fusion.settle(plans.views[value].operands[0])
-            self.homes.follow_recipe(plans.views[value])
-            return
-        self.fusion.settle(value)
-        layout, fragments = plans.layouts[value], self.homes.fragments[value]
-        if isinstance(layout, RowLayout):
-            self._rows_to_shared(value, fragments, layout)
-        else:
-            self.to_registers(value, fragments)
-
-    def _rows_to_shared(self, value: Value, numbers: Value, layout: RowLayout) -> None:
+    def _rows_to_shared(self, value: Value, result: Value, layout: RowLayout) -> None:
         """Of the lanes that have a row's number the first writes it."""
         self.fusion.flush()
-        array = self.write.shared(value.name, value.dtype, layout.rows)
+        array, numbers = self.write.shared(result.name, result.dtype, layout.rows), self.homes.fragments[value]
         emit, lane = self.write.emit, self.thread % QUAD
         first = emit.op("eq", lane.value, self.write.index.number(0), hint="first")
 
@@ -134,7 +100,20 @@ class Accumulators:
                              self.write.read(numbers, register.value, hint=value.name))
 
         self.write.when(first, lambda: self.each(layout.registers, "r", put))
-        self.homes.shared[value] = array
+        self.homes.shared[result] = array
+
+    def _rows_from_shared(self, value: Value, result: Value, layout: RowLayout) -> None:
+        """Every lane of a row reads its number."""
+        self.fusion.in_shared(value)
+        numbers = self.write.local(f"{result.name}_rows", result.dtype, layout.registers)
+        last = [self.write.index.number(0)] * (len(value.shape) - 1)
+
+        def get(register: Number) -> None:
+            row = layout.row(self.thread, register).value
+            self.write.write(numbers, register.value, self.elements.at_coordinates(value, (row, *last), {}))
+
+        self.each(layout.registers, "r", get)
+        self.homes.fragments[result] = numbers
 
     # ---------------------------------------------------------------- writing
 

@@ -107,17 +107,14 @@ class Control:
         """Registers for the carried tiles, filled with their first values; None in a scalar's place."""
         arrays: list[Value | None] = []
         for init, name in zip(inits, names, strict=True):
-            if name in self.accumulators.carried:
-                self.accumulators.release(init)
-                arrays.append(self.accumulators.carry(init, name))
-            elif name in self.homes.plans.layouts:
+            if name in self.homes.plans.layouts:
                 layout = self.homes.plans.layouts[name]
                 fragments = self.fusion.new_registers(name, layout)
                 self.accumulators.of_loops[fragments] = layout
                 arrays.append(fragments)
             else:
                 arrays.append(self.fusion.new_registers(name) if init.shape else None)
-        self._assign(user, inits, [None if array in self.accumulators.layouts else array for array in arrays])
+        self._assign(user, inits, arrays)
         self.fusion.flush()
         return arrays
 
@@ -129,7 +126,7 @@ class Control:
             for arg, array in zip(args, arrays, strict=False):
                 if array is None:
                     self.homes.scalars[arg] = given.pop(0)
-                elif arg in self.accumulators.carried or arg in self.homes.plans.layouts:
+                elif arg in self.homes.plans.layouts:
                     self.homes.fragments[arg] = array
                 else:
                     self.homes.registers[arg] = array
@@ -148,8 +145,6 @@ class Control:
         for value, array in zip(values, arrays, strict=True):
             if array in self.accumulators.of_loops:
                 self.fragments.readable(value)
-            elif array is not None:
-                self.accumulators.release(value)
         moves: dict[Places, list[tuple[Value, Value]]] = {self.fusion.group.size: []}
         for value, array in zip(values, arrays, strict=True):
             if array is not None and array not in (self.homes.registers.get(value), self.homes.fragments.get(value)):
@@ -174,7 +169,5 @@ class Control:
                 self.homes.scalars[result] = given.pop(0)
             elif array in self.accumulators.of_loops:
                 self.homes.fragments[result] = array
-            elif array in self.accumulators.layouts:
-                self.accumulators.to_registers(result, array)
             else:
                 self.homes.registers[result] = array

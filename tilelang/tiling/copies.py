@@ -24,9 +24,10 @@ from tilelang.ir.access import access
 from tilelang.ir.core import Attr, Op, Value
 from tilelang.semantics.types import TileType
 from tilelang.tiling.accesses import Accesses
+from tilelang.tiling.anywhere import VIEWS
 from tilelang.tiling.copy_plans import CopyPlans, chunk_of
 from tilelang.tiling.elements import Elements
-from tilelang.tiling.homes import VIEWS, Homes
+from tilelang.tiling.homes import Homes
 from tilelang.tiling.layout import LinearLayout
 from tilelang.tiling.numbers import Number
 from tilelang.tiling.writer import ThreadWriter

@@ -25,8 +25,8 @@ from tilelang.ir.core import Block, Kernel, Op, TensorType, Value
 from tilelang.ir.thread_ops import MOST_PENDING
 from tilelang.ir.tile_ops import TILE_OPS
 from tilelang.memory.axis import AxisAnalysis
+from tilelang.tiling.anywhere import COSTLY, VIEWS
 from tilelang.tiling.dot_plans import CHUNK_BYTES, DotPlans, is_transpose
-from tilelang.tiling.homes import COSTLY, VIEWS
 from tilelang.tiling.targets import Target
 from tilelang.tiling.uses import Uses
 

@@ -1,35 +1,35 @@
-"""How each dot runs: on tensor cores, by patches, or the simple way; and whose accumulators stay where that wants them.
+"""How each dot runs: on tensor cores, by patches, or the simple way; and how its operands lie in shared memory.
 
-    for ... %zero (%k, %acc: f32[128, 128]) {         %acc: fragments, 2 x 2 warps, 128 registers a thread
+    for ... %zero (%k, %acc: f32[128, 128]) {         %acc: 2 x 2 warps, 128 registers a thread
       %next = dot %a, %b, %acc                  ->    %a, %b: in shared memory, swizzled
       yield %next
     }
 
 An analysis: it reads the tile kernel and changes nothing. A dot qualifies for tensor cores if the target has the
 instruction for its element type and its extents are multiples of 16, of i8 32 along k; a row of an operand, as it is
-stored, must be a power of two. f32 does only where the program allows tf32. Which of these warp groups do, where the
-target has them, is decided in `tilelang.tiling.warpgroup_plans`. Patches (`tilelang.tiling.patches`) are for any
-element type, where the result gives each thread several rows and several columns. All other dots are written the simple
-way (`tilelang.tiling.dots`).
+stored, must be a power of two. f32 does only where the program allows tf32. Patches (`tilelang.tiling.patches`) are for
+any element type, where the result gives each thread several rows and several columns. All other dots are written the
+simple way (`tilelang.tiling.dots`). `propose` says what could be, `tilelang.tiling.anchors` chooses, and `plan_dots`
+reads off the kernel what was chosen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from math import prod
 
 from tilelang.dtypes import BF16, DTYPES, F16, F32, I32
 from tilelang.ir.core import Kernel, Op, Value
 from tilelang.ir.thread_ops import MMA_DEPTHS
-from tilelang.tiling.fragment_plans import FragmentPlans, plan_fragments
+from tilelang.tiling.fragment_plans import FragmentPlans, fragments_of
+from tilelang.tiling.held import DotLayout, layouts_of
 from tilelang.tiling.mma import DEPTH, AccumulatorLayout, Swizzle, arrange_warps
 from tilelang.tiling.mma_words import WordSwizzle
 from tilelang.tiling.patch_layout import WARP, PatchLayout
 from tilelang.tiling.targets import Target
 from tilelang.tiling.uses import Uses
 from tilelang.tiling.warpgroup_layout import Panels
-from tilelang.tiling.warpgroup_plans import Candidate, group_layout, refusal
 
 I8 = DTYPES["i8"]
 MOST_REGISTERS = 128
@@ -38,7 +38,14 @@ CHUNK_BYTES = 16
 """What `ldmatrix` reads of a row, and what an asynchronous copy moves."""
 
 
-DotLayout = AccumulatorLayout | PatchLayout
+@dataclass(frozen=True)
+class Proposal:
+    """How a dot could run. `layout`: of its accumulator; on tensor cores with parts that are nearly squares. `kind`:
+    that of `mma`; None for patches. `stored`: the tiles its operands are, or are the transposes of."""
+
+    layout: DotLayout
+    kind: str | None = None
+    stored: tuple[Value, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -68,16 +75,14 @@ class MmaPlan:
 @dataclass
 class DotPlans:
     """The plans, by `id` of the dot. `swizzles`, `word_swizzles`: how the shared copies of operands are arranged.
-    `carried`: block arguments of loops that are fragments of this layout from trip to trip. `fragments`: what else is,
-    while it is computed with. `alone`: why warp groups do not do a product, by `id` of the dot."""
+    `carried`: arguments of loops that are added to in place. `fragments`: what is in a dot's layout."""
 
     products: dict[int, MmaPlan] = field(default_factory=dict)
     patches: dict[int, PatchLayout] = field(default_factory=dict)
     swizzles: dict[Value, Swizzle] = field(default_factory=dict)
     word_swizzles: dict[Value, WordSwizzle] = field(default_factory=dict)
-    carried: dict[Value, DotLayout] = field(default_factory=dict)
+    carried: set[Value] = field(default_factory=set)
     fragments: FragmentPlans = field(default_factory=FragmentPlans)
-    alone: dict[int, str] = field(default_factory=dict)
 
     def layout(self, dot: Op) -> DotLayout | None:
         """That of a dot's accumulator; None for the linear one."""
@@ -85,70 +90,51 @@ class DotPlans:
         return plan.layout if plan is not None else self.patches.get(id(dot))
 
 
-def plan_dots(kernel: Kernel, target: Target, threads: int) -> DotPlans:
-    """Plans for the dots of a tile kernel that need not be written the simple way."""
-    found = DotPlans()
+def propose(kernel: Kernel, target: Target, threads: int) -> dict[Value, Proposal]:
+    """How the dots of a tile kernel, by their results, could run other than the simple way."""
+    found: dict[Value, Proposal] = {}
     if target.capability is None:
         return found
     definitions = {value: op for op in kernel.walk() for value in op.results}
-    dots = [op for op in kernel.walk() if op.name == "dot"]
-    for op in dots:
-        stored = [_stored(v, definitions) for v in op.operands[:2]]
-        plan = _mma_plan(op, stored, target, threads) if all(_is_swizzlable(v, definitions) for v in stored) else None
+    for op in (op for op in kernel.walk() if op.name == "dot"):
+        stored = tuple(_stored(v, definitions) for v in op.operands[:2])
+        swizzlable = all(_is_swizzlable(v, definitions) for v in stored)
+        layout = _mma_layout(op, stored, target, threads) if swizzlable else None
         patch = _patch(op, threads // target.warp_size)
-        if plan is not None:
-            found.products[id(op)] = plan
-            if plan.kind == "tf32":
-                found.word_swizzles.update(_word_swizzles(op, stored))
-            else:
-                found.swizzles.update((v, Swizzle(v.shape[-1], chunk=CHUNK_BYTES // v.dtype.bytes))
-                                      for v in (*stored, *op.operands[:2]))
+        if layout is not None:
+            found[op.result] = Proposal(layout, _kind(op, target), stored)
         elif patch is not None:
-            found.patches[id(op)] = patch
-    _plan_chains(kernel, found, dots, threads // target.warp_size)
-    if target.wgmma:
-        _plan_groups(kernel, found, threads)
-    _plan_loops(kernel, found)
+            found[op.result] = Proposal(patch)
     return found
 
 
-def _plan_groups(kernel: Kernel, found: DotPlans, threads: int) -> None:
-    """Hand products over to warp groups where those can do them."""
-    uses = Uses(kernel)
-    carried = frozenset(value for op in kernel.walk() if op.name == "for" for value in _carried(op, found, uses))
-    for dot in (op for op in kernel.walk() if id(op) in found.products):
-        plan = found.products[id(dot)]
-        candidate = Candidate(dot, plan.kind, plan.stored)
-        reason = refusal(candidate, threads, MOST_REGISTERS, carried, found.fragments, uses)
-        if reason is not None:
-            found.alone[id(dot)] = reason
-            continue
-        found.products[id(dot)] = replace(plan, layout=group_layout(dot, threads), together=True)
-        found.swizzles.update((v, Panels(v.shape[1], v.shape[0])) for v in (*plan.stored, *dot.operands[:2]))
-
-
-def _plan_chains(kernel: Kernel, found: DotPlans, dots: Sequence[Op], warps: int) -> None:
-    """Find what stays in fragments. The dots of a chain have their warps one above the other."""
-    loops, uses = [op for op in kernel.walk() if op.name == "for"], Uses(kernel)
-    carried = frozenset(value for loop in loops for value in _carried(loop, found, uses))
-    tall = [op for op in dots if id(op) in found.products and op.operands[0].dtype.bits == 16
-            and len(op.result.shape) == 2 and _tall(op, warps).registers <= MOST_REGISTERS]
-    found.fragments = plan_fragments(kernel, tall, carried, warps)
-    for op in tall:
-        if any(found.fragments.holds(value) for value in (op.operands[0], op.operands[2], op.result)):
-            found.products[id(op)] = replace(found.products[id(op)], layout=_tall(op, warps))
-
-
-def _plan_loops(kernel: Kernel, found: DotPlans) -> None:
-    """Find what loops carry in fragments, once all layouts are known."""
-    uses = Uses(kernel)
+def plan_dots(kernel: Kernel, target: Target) -> DotPlans:
+    """Plans for the dots of a tile kernel that have a layout (`tilelang.tiling.anchors`)."""
+    found, layouts, uses = DotPlans(fragments=fragments_of(kernel)), layouts_of(kernel), Uses(kernel)
+    definitions = {value: op for op in kernel.walk() for value in op.results}
+    for op in (op for op in kernel.walk() if op.name == "dot"):
+        layout, kind = layouts.get(op.result), _kind(op, target)
+        stored = [_stored(v, definitions) for v in op.operands[:2]]
+        if isinstance(layout, PatchLayout):
+            found.patches[id(op)] = layout
+        elif isinstance(layout, AccumulatorLayout) and kind is not None:
+            batches, depth = prod(op.result.shape[:-2]), op.operands[0].shape[-1]
+            plan = found.products[id(op)] = MmaPlan(layout, kind, depth, tuple(stored), batches, layout.striped)
+            _arrange(op, plan, found)
     for loop in (op for op in kernel.walk() if op.name == "for"):
-        found.carried.update(_carried(loop, found, uses))
+        found.carried.update(value for value in added_to(loop, uses) if value in layouts)
+    return found
 
 
-def _tall(op: Op, warps: int) -> AccumulatorLayout:
-    """The result's layout where each warp has whole rows."""
-    return AccumulatorLayout((op.result.shape[0], op.result.shape[1]), (warps, 1))
+def _arrange(op: Op, plan: MmaPlan, found: DotPlans) -> None:
+    """Note how the shared copies of a product's operands are arranged."""
+    both = (*plan.stored, *op.operands[:2])
+    if plan.kind == "tf32":
+        found.word_swizzles.update(_word_swizzles(op, plan.stored))
+    elif plan.together:
+        found.swizzles.update((v, Panels(v.shape[1], v.shape[0])) for v in both)
+    else:
+        found.swizzles.update((v, Swizzle(v.shape[-1], chunk=CHUNK_BYTES // v.dtype.bytes)) for v in both)
 
 
 def _patch(op: Op, warps: int) -> PatchLayout | None:
@@ -161,7 +147,8 @@ def _patch(op: Op, warps: int) -> PatchLayout | None:
     return layout if worthwhile and op.result.dtype.bits >= 32 else None
 
 
-def _mma_plan(op: Op, stored: Sequence[Value], target: Target, threads: int) -> MmaPlan | None:
+def _mma_layout(op: Op, stored: Sequence[Value], target: Target, threads: int) -> AccumulatorLayout | None:
+    """The layout on tensor cores, or None if they cannot do the dot."""
     a, b, _ = op.operands
     kind, (*batch, rows, columns) = _kind(op, target), op.result.shape
     if kind is None or a.shape[-1] % max(DEPTH, MMA_DEPTHS[kind]):
@@ -173,7 +160,7 @@ def _mma_plan(op: Op, stored: Sequence[Value], target: Target, threads: int) -> 
     if not powers or warps is None:
         return None
     layout = AccumulatorLayout(shape, warps, woven=(kind == "i8" and stored[0] != a, kind == "i8" and stored[1] == b))
-    return MmaPlan(layout, kind, a.shape[-1], tuple(stored), batches) if layout.registers <= MOST_REGISTERS else None
+    return layout if layout.registers <= MOST_REGISTERS else None
 
 
 def _kind(op: Op, target: Target) -> str | None:
@@ -219,20 +206,18 @@ def _is_swizzlable(tile: Value, definitions: dict[Value, Op]) -> bool:
     return whole and (made_by is None or made_by.name != "cat")
 
 
-def _carried(loop: Op, plans: DotPlans, uses: Uses) -> dict[Value, DotLayout]:
+def added_to(loop: Op, uses: Uses) -> Iterator[Value]:
     """Carried tiles that a trip only adds a product to: used by one dot of the body, whose result is handed on."""
     (body,) = loop.blocks
-    handed, found = body.ops[-1], {}
+    handed = body.ops[-1]
     for position, argument in enumerate(body.args[1:]):
         users = uses.of(argument)
         dot = users[0] if len(users) == 1 else None
-        layout = plans.layout(dot) if dot is not None else None
-        if dot is None or layout is None or argument in dot.operands[:2] or dot not in body.ops:
+        if dot is None or dot.name != "dot" or argument in dot.operands[:2] or dot not in body.ops:
             continue
         if handed.operands[position] == dot.result and handed.operands.count(dot.result) == 1 \
                 and len(uses.of(dot.result)) == 1:
-            found[argument] = layout
-    return found
+            yield argument
 
 
 def _is_power_of_two(number: int) -> bool:

@@ -39,11 +39,7 @@ class Dots:
         self.patches = patches
 
     def dot(self, op: Op) -> None:
-        plan, accumulators = self.plans.products.get(id(op)), self.cores.accumulators
-        for operand in op.operands:
-            is_b = operand == op.operands[1]
-            if plan is None or plan.kind == "tf32" or is_b or not accumulators.keeps(operand, plan.layout):
-                accumulators.release(operand)
+        plan = self.plans.products.get(id(op))
         if plan is not None and plan.kind == "tf32":
             self.words.dot(op, plan)
         elif plan is not None:

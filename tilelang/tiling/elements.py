@@ -18,7 +18,7 @@ from tilelang.ir.tile_ops import COMPARE, TILE_OPS
 from tilelang.passes.ranges import Range
 from tilelang.semantics.types import TileType
 from tilelang.tiling.bank_layout import BankLayout, Folded
-from tilelang.tiling.fragment_plans import Layout
+from tilelang.tiling.held import Layout
 from tilelang.tiling.homes import Homes
 from tilelang.tiling.mma import AccumulatorLayout
 from tilelang.tiling.numbers import Number, Parts

@@ -6,14 +6,15 @@
     for each row:        maximum with the lanes at 2 and at 1, by shuffles      no memory is touched
     for each register:   p = exp(s - part[row of the register])
 
-Elementwise ops wait in a group, as those on the linear layout do (`tilelang.tiling.fusion`); what they need of tiles
-that have other homes is read by coordinates. Which tiles are in fragments says `tilelang.tiling.fragment_plans`.
+Elementwise ops wait in a group, as those on the linear layout do (`tilelang.tiling.fusion`); elements of tiles that any
+thread can have are computed from their coordinates. Which tiles are in fragments says `tilelang.tiling.fragment_plans`.
 """
 
 from __future__ import annotations
 
 from tilelang.ir.core import Op, Value
 from tilelang.tiling.combine import Combine
+from tilelang.tiling.conversions import CONVERT
 from tilelang.tiling.elements import Elements, Place
 from tilelang.tiling.fusion import Fusion
 from tilelang.tiling.homes import Homes
@@ -34,7 +35,7 @@ class Fragments:
 
     def takes(self, op: Op) -> bool:
         """Is it an elementwise op, a reduction or a view in fragments? Dots and loops have writers of their own."""
-        return len(op.results) == 1 and op.name not in ("dot", "for") and self.homes.plans.holds(op.result)
+        return len(op.results) == 1 and op.name not in ("dot", "for", CONVERT) and self.homes.plans.holds(op.result)
 
     def op(self, op: Op) -> None:
         plans = self.homes.plans

@@ -17,14 +17,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from tilelang.ir.access import access
 from tilelang.ir.core import Op, Value
 from tilelang.tiling.elements import Elements, Place, size_of
-from tilelang.tiling.fragment_plans import Layout
+from tilelang.tiling.held import Layout
 from tilelang.tiling.homes import Homes
 from tilelang.tiling.numbers import Number
 from tilelang.tiling.row_layout import RowLayout
-from tilelang.tiling.uses import Uses
+from tilelang.tiling.uses import Uses, reads_other_elements
 from tilelang.tiling.writer import ThreadWriter
 
 Member = Callable[[Op, Place], None]
@@ -118,8 +117,16 @@ class Fusion:
         if isinstance(places, int):
             return self.write.fold_places(
                 places, inits, lambda register, number, *carried: visit(Place(register, number), *carried), hints)
-        return self.write.fold_registers(
-            places.registers, inits, lambda register, *carried: visit(self._place(places, register), *carried), hints)
+        def at(register: Value, *carried: Value) -> Sequence[Value] | None:
+            return visit(self._place(places, register), *carried)
+
+        def held() -> tuple[Value, ...]:
+            return self.write.fold_registers(places.registers, inits, at, hints)
+
+        if isinstance(places, RowLayout) or places.threads == self.write.threads:
+            return held()
+        end = self.write.index.number(places.threads)
+        return self.write.when(self.write.emit.op("lt", self.write.thread(), end, hint="inside"), held, lambda: inits)
 
     def _place(self, layout: Layout, register: Value) -> Place:
         """A place in fragments, and where its element is in the tile."""
@@ -183,24 +190,3 @@ class Fusion:
     def copy(self, value: Value, put: Callable[[Place, Value], None], *, user: Op | None = None) -> None:
         """put(place, element) for each element of a value that this thread holds."""
         self.loop(size_of(value), lambda place: put(place, self.elements.at_place(value, place)), user=user)
-
-
-def reads_other_elements(user: Op, value: Value) -> bool:
-    """Does a thread, doing its part of `user`, need elements of `value` that other threads hold?"""
-    if user.name == "broadcast":
-        return user.operands[0].type.size != user.result.type.size  # type: ignore[union-attr]
-    if user.name == "permute":
-        return True
-    if user.name == "dot":
-        return value in user.operands[:2]
-    if user.name in ("load", "store", "atomic"):
-        return value in outer_indices(user)
-    return False
-
-
-def outer_indices(op: Op) -> list[Value]:
-    """The index tiles of a memory op that hold one axis of the accessed shape each, not the element's own index."""
-    parts = access(op)
-    if parts.pointwise or len(parts.shape) == 1:
-        return []
-    return [index for index in parts.indices if index.shape]

@@ -17,22 +17,12 @@ from dataclasses import dataclass, field
 
 from tilelang.ir.core import Op, Value
 from tilelang.ir.tile_ops import TILE_OPS
+from tilelang.tiling.anywhere import COSTLY, DEEPEST_RECIPE, VIEWS
 from tilelang.tiling.bank_layout import BankLayout
 from tilelang.tiling.fragment_plans import FragmentPlans
 from tilelang.tiling.mma import Swizzle
 from tilelang.tiling.mma_words import WordSwizzle
 from tilelang.tiling.numbers import Number
-
-DEEPEST_RECIPE = 24
-"""A recipe of more nested ops is computed once and kept: the cost of computing it again grows with its depth."""
-
-COSTLY = frozenset(("exp", "exp2", "expm1", "log", "log2", "log1p", "sqrt", "rsqrt", "sin", "cos", "tanh", "erf",
-                    "sigmoid", "pow", "div", "rand", "randn", "randint"))
-"""Elementwise ops worth keeping the result of."""
-
-
-VIEWS = ("broadcast", "reshape", "permute")
-"""Ops that only name elements of their operand in another way."""
 
 
 @dataclass

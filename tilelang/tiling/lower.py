@@ -32,6 +32,7 @@ from tilelang.semantics.types import TileType
 from tilelang.syntax.limits import deep_trees
 from tilelang.tiling.accesses import Accesses
 from tilelang.tiling.accumulators import Accumulators
+from tilelang.tiling.anywhere import VIEWS
 from tilelang.tiling.bank_layout import BankLayout, Padded
 from tilelang.tiling.bank_plans import plan_banks
 from tilelang.tiling.cleanup import drop_unused
@@ -40,8 +41,9 @@ from tilelang.tiling.copies import Copies
 from tilelang.tiling.dots import Dots
 from tilelang.tiling.elements import Elements, Place
 from tilelang.tiling.fragments import Fragments
-from tilelang.tiling.fusion import Fusion, outer_indices, reads_other_elements, size_of
-from tilelang.tiling.homes import VIEWS, Homes
+from tilelang.tiling.fusion import Fusion, size_of
+from tilelang.tiling.homes import Homes
+from tilelang.tiling.laying_out import lay_out
 from tilelang.tiling.limits import check_depth, check_shared, fits, threads_for
 from tilelang.tiling.patches import Patches
 from tilelang.tiling.pipelines import Pipelines
@@ -50,7 +52,7 @@ from tilelang.tiling.reductions import Reductions
 from tilelang.tiling.scans import Scans
 from tilelang.tiling.targets import Target
 from tilelang.tiling.tensor_cores import TensorCores
-from tilelang.tiling.uses import Uses
+from tilelang.tiling.uses import Uses, outer_indices, reads_other_elements
 from tilelang.tiling.vectors import Vectors, choose_vectors
 from tilelang.tiling.wide import WideAccesses
 from tilelang.tiling.word_cores import WordCores
@@ -58,7 +60,14 @@ from tilelang.tiling.writer import ThreadWriter
 
 
 def lower(kernel: Kernel, target: Target, sink: Sink) -> Kernel:
-    """The thread kernel (level `thread`) of an optimised tile kernel; attrs gain `threads` and `target`.
+    """The thread kernel (level `thread`) of an optimised tile kernel: `lay_out`, then `to_threads`."""
+    return to_threads(lay_out(kernel, target), target, sink)
+
+
+def to_threads(kernel: Kernel, target: Target, sink: Sink) -> Kernel:
+    """The thread kernel of a tile kernel with layouts (`tilelang.tiling.laying_out`).
+
+    Its attrs gain `threads` and `target`.
 
     Reports to `sink`: E0620 if the tiles need more shared memory than the target has, E0621 if loops nest too deep.
     """
@@ -72,20 +81,21 @@ def lower(kernel: Kernel, target: Target, sink: Sink) -> Kernel:
 
 def _fitting(kernel: Kernel, target: Target, threads: int) -> Kernel:
     """The thread kernel, without barriers so far, by the fastest plans that fit into shared memory."""
-    for plans in plans_to_try(kernel, target, threads):
-        lowered = _lowered(kernel, target, threads, plans)
+    for plans in plans_to_try(kernel, target):
+        lowered = _lowered(plans, target, threads)
         if fits(lowered, target):
             break
     return lowered
 
 
-def _lowered(kernel: Kernel, target: Target, threads: int, plans: Plans) -> Kernel:
+def _lowered(plans: Plans, target: Target, threads: int) -> Kernel:
     """The thread kernel without barriers; without padding too, if it is too large with it."""
+    kernel = plans.kernel
     vectors = choose_vectors(kernel, target, threads, plans.dots, plans.copies)
     attrs = {**kernel.attrs, "threads": threads, "target": target.name}
     for padding in (True, False):
         banks = plan_banks(kernel, threads, vectors.widths, padding=padding)
-        written = _Lowering(kernel, target, threads, plans, vectors, banks).kernel()
+        written = _Lowering(target, threads, plans, vectors, banks).kernel()
         lowered = share_memory(drop_unused(replace(written, level="thread", attrs=attrs)))
         if fits(lowered, target) or not any(isinstance(layout, Padded) for layout in banks.values()):
             break
@@ -95,9 +105,9 @@ def _lowered(kernel: Kernel, target: Target, threads: int, plans: Plans) -> Kern
 class _Lowering:
     """Goes through the tile kernel op by op."""
 
-    def __init__(self, kernel: Kernel, target: Target, threads: int, plans: Plans, vectors: Vectors,
+    def __init__(self, target: Target, threads: int, plans: Plans, vectors: Vectors,
                  banks: Mapping[Value, BankLayout]):
-        self.source = kernel
+        self.source = kernel = plans.kernel
         self.write = ThreadWriter(kernel, threads)
         self.write.widths = vectors.widths
         dots = plans.dots
@@ -143,12 +153,9 @@ class _Lowering:
             return
         if op.name == "dot":
             self.copies.arrive(op.operands[:2])
-        elif op.name != "for":
-            for operand in op.operands:
-                self.accumulators.release(operand)
         whole: dict[str, Callable[[Op], None]] = {
-            "dot": self.dots.dot, "scan": self.scans.scan, "for": self.control.for_loop,
-            "while": self.control.while_loop, "if": self.control.if_op,
+            "dot": self.dots.dot, "convert_layout": self.accumulators.convert, "scan": self.scans.scan,
+            "for": self.control.for_loop, "while": self.control.while_loop, "if": self.control.if_op,
         }
         if op.name in whole:
             whole[op.name](op)

@@ -33,14 +33,14 @@ class Patches:
         self.accumulators = accumulators
 
     def dot(self, op: Op, layout: PatchLayout) -> None:
-        a, b, acc = op.operands
+        a, b, _ = op.operands
         for operand in (a, b):
             if not self.homes.reads_shared(operand):
                 self.fusion.in_shared(operand)
-        fragments = self.accumulators.take(acc, layout)
+        fragments = self.accumulators.take(op, layout)
         columns = self.write.local(f"{b.name}_row", op.result.dtype, layout.patch[1])
         self.write.count(a.shape[1], (), lambda k: self._step(op, layout, k, fragments, columns), hint="k")
-        self.accumulators.give(op.result, acc, fragments)
+        self.homes.fragments[op.result] = fragments
 
     def _step(self, op: Op, layout: PatchLayout, k: Value, acc: Value, columns: Value) -> None:
         """One k: a column of `a` times a row of `b`."""

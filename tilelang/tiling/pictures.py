@@ -8,13 +8,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import prod
 
 from tilelang.ir.access import access
-from tilelang.ir.core import Kernel, Op
+from tilelang.ir.core import Kernel, Op, Value
+from tilelang.tiling.anchors import choose_anchors
 from tilelang.tiling.copy_plans import CopyPlans, plan_copies
 from tilelang.tiling.dot_plans import CHUNK_BYTES, DotPlans, plan_dots
+from tilelang.tiling.laying_out import lay_out
 from tilelang.tiling.layout import LinearLayout
 from tilelang.tiling.limits import threads_for
 from tilelang.tiling.targets import Target
@@ -73,7 +75,9 @@ def _coordinates(layout: LinearLayout, row: int, column: int) -> tuple[int, ...]
 def show_layouts(kernel: Kernel, target: Target) -> str:
     """What the lowering decides for the tiles that a tile kernel loads and stores, with a picture of each shape."""
     threads = threads_for(kernel, target)
-    dots = plan_dots(kernel, target, threads)
+    alone = choose_anchors(kernel, target).alone if target.wgmma else {}
+    kernel = lay_out(kernel, target)
+    dots = plan_dots(kernel, target)
     copies = plan_copies(kernel, target, dots)
     vectors = choose_vectors(kernel, target, threads, dots, copies)
     shapes: dict[tuple[int, ...], list[str]] = {}
@@ -81,18 +85,18 @@ def show_layouts(kernel: Kernel, target: Target) -> str:
         if op.name in ("load", "store") and access(op).shape:
             lines = shapes.setdefault(access(op).shape, [])
             lines += [line for line in [_access_line(op, vectors, copies)] if line not in lines]
-    parts = [f"{threads} threads on {target.name}", *(_product_lines(kernel, dots) if target.wgmma else ())]
+    parts = [f"{threads} threads on {target.name}", *(_product_lines(kernel, dots, alone) if target.wgmma else ())]
     for shape, lines in shapes.items():
         layout = LinearLayout(shape, threads, vectors.widths.get(prod(shape), 1))
         parts.append("\n".join(["", *_summary(layout), *lines, *_indented(picture(layout))]))
     return "\n".join(parts)
 
 
-def _product_lines(kernel: Kernel, plans: DotPlans) -> Iterator[str]:
+def _product_lines(kernel: Kernel, plans: DotPlans, alone: Mapping[Value, str]) -> Iterator[str]:
     """Which products warp groups do, and why not the others."""
     for op in kernel.walk():
         if op.name == "dot":
-            plan, reason = plans.products.get(id(op)), plans.alone.get(id(op), "tensor cores do not do it")
+            plan, reason = plans.products.get(id(op)), alone.get(op.result, "tensor cores do not do it")
             how = "by warp groups (wgmma)" if plan is not None and plan.together else f"not by warp groups: {reason}"
             yield f"  dot {op.result.type}: {how}"
 

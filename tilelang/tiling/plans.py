@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tilelang.ir.core import Kernel
+from tilelang.tiling.conversions import without_layouts
 from tilelang.tiling.copy_plans import CopyPlans, plan_copies
 from tilelang.tiling.dot_plans import DotPlans, plan_dots
 from tilelang.tiling.pipeline_plans import Pipeline, plan_pipelines
@@ -21,23 +22,25 @@ from tilelang.tiling.targets import Target
 
 @dataclass(frozen=True)
 class Plans:
-    """How dots, the loads of their operands, and the loops around them are written; loops by `id` of the op."""
+    """A kernel with layouts, and how its dots, the loads of their operands and the loops around them are written (loops
+    by `id` of the op)."""
 
+    kernel: Kernel
     dots: DotPlans
     copies: CopyPlans = field(default_factory=CopyPlans)
     pipelines: dict[int, Pipeline] = field(default_factory=dict)
 
 
-def plans_to_try(kernel: Kernel, target: Target, threads: int) -> Iterator[Plans]:
-    """One or more, in the order in which they are to be tried."""
-    dots = plan_dots(kernel, target, threads)
+def plans_to_try(kernel: Kernel, target: Target) -> Iterator[Plans]:
+    """One or more, in the order in which they are to be tried; the last without layouts for dots."""
+    dots = plan_dots(kernel, target)
     copies = plan_copies(kernel, target, dots)
     for stages in range(int(kernel.attrs.get("stages", 1)), 1, -1):  # type: ignore[arg-type]
         pipelines = plan_pipelines(kernel, target, dots, copies, stages)
         if pipelines:
-            yield Plans(dots, copies, pipelines)
+            yield Plans(kernel, dots, copies, pipelines)
     if copies.loads:
-        yield Plans(dots, copies)
-    yield Plans(dots)
+        yield Plans(kernel, dots, copies)
+    yield Plans(kernel, dots)
     if dots.products or dots.patches:
-        yield Plans(DotPlans())
+        yield Plans(without_layouts(kernel), DotPlans())

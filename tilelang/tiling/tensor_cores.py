@@ -74,16 +74,15 @@ class TensorCores:
         self.groups = WarpGroups(write)
 
     def dot(self, op: Op, plan: MmaPlan) -> None:
-        a, b, acc = op.operands
-        stored_a, stored_b = plan.stored
-        left = self._packed(a, plan) if self.accumulators.keeps(a, plan.layout) else self._staged(a, stored_a, True)
+        (a, b, _), (stored_a, stored_b) = op.operands, plan.stored
+        left = self._packed(a, plan) if self.homes.plans.holds(a) else self._staged(a, stored_a, True)
         right = self._staged(b, stored_b, False)
-        fragments = self.accumulators.take_from(op, plan.layout)
+        fragments = self.accumulators.take(op, plan.layout)
         if plan.together:
             self._together(plan, fragments, left, right)
         else:
             self.accumulators.by_threads(plan.layout, lambda: self._multiply(plan, fragments, left, right))
-        self.accumulators.give(op.result, acc, fragments)
+        self.homes.fragments[op.result] = fragments
 
     def _staged(self, operand: Value, stored: Value, of_a: bool) -> Staged:
         """The operand, or what it is the transpose of, in shared memory. Rows along k: A as it is, B transposed."""

@@ -21,7 +21,6 @@ from dataclasses import dataclass
 
 from tilelang.ir.core import Op, Value
 from tilelang.ir.thread_ops import WGMMA_KINDS
-from tilelang.tiling.fragment_plans import FragmentPlans
 from tilelang.tiling.mma import WARP, AccumulatorLayout
 from tilelang.tiling.uses import Uses
 from tilelang.tiling.warpgroup_layout import GROUP, MOST_COLUMNS, ROWS
@@ -32,7 +31,7 @@ class Candidate:
     """A dot on tensor cores: `kind` of its `mma`, and the `stored` tiles its operands are, or are the transposes of."""
 
     dot: Op
-    kind: str
+    kind: str | None
     stored: tuple[Value, ...]
 
 
@@ -41,9 +40,10 @@ def group_layout(dot: Op, threads: int) -> AccumulatorLayout:
     return AccumulatorLayout((dot.result.shape[0], dot.result.shape[1]), (threads // WARP, 1), striped=True)
 
 
-def refusal(candidate: Candidate, threads: int, most_registers: int, carried: Set[Value], chains: FragmentPlans,
-            uses: Uses) -> str | None:
-    """Why warp groups do not do a dot; None if they do."""
+def refusal(candidate: Candidate, threads: int, most_registers: int, carried: Set[Value], uses: Uses, *,
+            chained: bool) -> str | None:
+    """Why warp groups do not do a dot; None if they do. `chained`: its operand A, or what is made of its result, stays
+    in registers for another dot."""
     dot, groups = candidate.dot, threads // GROUP
     if len(dot.result.shape) > 2:
         return "it is a batch of products"
@@ -58,7 +58,7 @@ def refusal(candidate: Candidate, threads: int, most_registers: int, carried: Se
         return f"{columns} columns are more than {MOST_COLUMNS}"
     if group_layout(dot, threads).registers > most_registers:
         return f"the accumulator would take more than {most_registers} registers of a thread"
-    if any(chains.holds(value) for value in (dot.operands[0], dot.operands[2], dot.result)):
+    if chained:
         return "it is part of a chain that stays in registers"
     if dot.operands[2] not in carried:
         return "no loop carries its accumulator"

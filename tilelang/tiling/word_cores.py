@@ -43,14 +43,14 @@ class WordCores:
         self.accumulators = accumulators
 
     def dot(self, op: Op, plan: MmaPlan) -> None:
-        a, b, acc = op.operands
+        a, b, _ = op.operands
         for operand in (a, b):
             if not self.homes.reads_shared(operand):
                 self.fusion.in_shared(operand)
-        fragments = self.accumulators.take_from(op, plan.layout)
+        fragments = self.accumulators.take(op, plan.layout)
         self.accumulators.by_threads(plan.layout, lambda: each_product(
             self.accumulators, plan, lambda *part: self._product(plan, fragments, (a, b), *part)))
-        self.accumulators.give(op.result, acc, fragments)
+        self.homes.fragments[op.result] = fragments
 
     def _product(self, plan: MmaPlan, acc: Value, operands: tuple[Value, Value], matrix: Number | None, rows: Number,
                  first: Number | int) -> None:
