@@ -795,7 +795,8 @@ draw_roofline(f"{a100.title}: a product of {SIZE} x {SIZE} halves", a100.memory_
 # 2. Copy `f16` numbers. How many at once? (Write `x: f16[N], out y: f16[N]`.)
 # 3. In the table of banks, read the diagonal: lane t reads row t, column t. Which of the three places has conflicts?
 # 4. Let `MULTIPLY` be larger than `COPY`. How many stages are useful?
-# 5. Profile `product` for `GPUS["t4"]`, which is `sm_75` and has no asynchronous copies. What becomes of `stages`?
+# 5. Profile `product` for `GPUS["t4"]`, which is `sm_75` and has no asynchronous copies. What becomes of `stages`? (Look for
+#    `global.load_chunk` and `shared.store_chunk` in its thread IR.)
 # 6. In `mix`, write `v = v * 0.5 + transpose(v) + transpose(v * v)`. How many barriers? How many does the model need?
 #
 # And one experiment: the order in which programs take their tiles. `course/kernels/matmul.tile` has a meta `GROUP` for it. When the matrices do not fit into

@@ -94,6 +94,24 @@ def test_other_halves_and_older_machines(dtype, target, instruction):
     assert (count(code, "LDGSTS") > 0) == (target != "sm_75")
 
 
+@pytest.mark.parametrize("warps", [4, 8])
+def test_a_step_by_way_of_registers(warps):
+    """sm_75, 128 x 128 x 32: the next step's operands are loaded, 16 bytes at a time, while this one multiplies."""
+    matrix, metas = TensorFact(F16, (1024, 1024)), {**dict(LARGE), "warps": warps, "stages": 2}
+    compiled = tilelang.load(KERNELS / "matmul.tile")["matmul"].compile(matrix, matrix, matrix, target="sm_75", **metas)
+    ptx = cuda_compile.compile_ptx(compiled.cuda, compiled.thread_ir, TARGETS["sm_75"])
+    resources = cuda_compile.ptxas_report(ptx, TARGETS["sm_75"])
+    instructions = sass.main_loop(sass.read(cuda_compile.sass(ptx, TARGETS["sm_75"])))
+    step, chunks = Counter(i.name for i in instructions), 2 * 8192 // 16 // (32 * warps)
+    assert step["HMMA.1688.F32"] == 128 * 128 * 32 // (16 * 8 * 8) // warps
+    assert count(step, "LDG.E.128") == count(step, "LDG") == step["STS.128"] == count(step, "STS") == chunks
+    assert count(step, "LDSM") == {4: 16, 8: 12}[warps] and count(step, "BAR") == 1
+    assert resources.spills == 0 and resources.local == 0
+    order = [i.kind for i in instructions if i.kind in ("BAR", "LDG", "HMMA", "STS")]
+    last, first = max(n for n, kind in enumerate(order) if kind == "LDG"), order.index("STS")
+    assert order[last:first].count("HMMA") >= 16  # so long, at least, the loads may take
+
+
 def test_a_product_of_f32_where_tf32_is_allowed():
     """8 along k of 64 x 64 are 64 * 64 * 8 / (16 * 8 * 8) products, shared among 4 warps; the compiler may unroll."""
     text = (KERNELS / "matmul.tile").read_text().replace("cols], acc)", "cols], acc, tf32=true)")

@@ -113,6 +113,8 @@ GOOD_THREAD = """
   shared.load_matrix %hs, %j, %fr, %j {placed = true, trans = true}
   mma %r, %j, %fr, %j, %fr, %j {kind = "bf16"}
   shared.copy_async %hs, %j, %h, %o, %j
+  global.load_chunk %h, %o, %t, %fr, %j
+  shared.store_chunk %hs, %j, %fr, %j
   async.commit
   async.wait {pending = 0}
   async.fence
@@ -308,6 +310,12 @@ BROKEN_THREAD = [
     ("shared.copy_async %hs, %j, %x, %o, %j", "must have one element type"),
     ("shared.copy_async %hs, %j, %h, %j, %j", "offset must be i64"),
     ("shared.copy_async %hs, %j, %h, %o, %o", "count must be i32"),
+    ("global.load_chunk %x, %o, %t, %fr, %j", "must have 8 or 16 bits"),
+    ("global.load_chunk %h, %o, %j, %fr, %j", "condition must be bool"),
+    ("global.load_chunk %h, %j, %t, %fr, %j", "offset must be i64"),
+    ("global.load_chunk %h, %o, %t, %r, %j", "operand 3 must be a local array of 4 u32"),
+    ("shared.store_chunk %p, %j, %fr, %j", "must have 8 or 16 bits"),
+    ("shared.store_chunk %hs, %j, %r, %j", "operand 2 must be a local array of 4 u32"),
     ("async.wait {pending = 9}", "must be from 0 to"),
     ("wgmma.wait %r", "must be from 0 to"),
     ("wgmma.fence %fr", "operand 0 must be a local array of f32"),

@@ -76,6 +76,17 @@ y[t] = s[t ^ 1]""", target)
     assert "LDGDEPBAR" in code and re.search(r"DEPBAR\.LE SB0, 0x1", code)
 
 
+@pytest.mark.parametrize("target", ["sm_75", "sm_80"])
+def test_chunks_by_way_of_registers(target):
+    code, resources = compiled("""
+load_chunk(a, 0, x, t * 8, t < 7)
+store_chunk(s, t * 8, a, 0)
+cuda.syncthreads()
+y[t] = s[t ^ 1]""", target)
+    assert len(re.findall(r"LDG\.E\.128", code)) == len(re.findall(r"STS\.128", code)) == 1
+    assert resources.local == 0
+
+
 @pytest.mark.parametrize(("function", "target"), [("maximum_nan", "sm_80"), ("minimum_nan", "sm_90")])
 def test_a_maximum_that_keeps_nan_is_one_instruction(function, target):
     code, _ = compiled(f"y[t] = {function}(y[t], y[t + 1])", target)

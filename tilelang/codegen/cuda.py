@@ -89,7 +89,8 @@ def library_names() -> list[str]:
 
 INTRINSICS = ("maximum_nan", "minimum_nan", "load_matrix", "load_matrix_trans", "pack_f16", "pack_bf16",
               "permute_bytes", "round_tf32",
-              *(f"mma_{kind}" for kind in MMA_KINDS), "is_aligned", "copy_async", "commit_async",
+              *(f"mma_{kind}" for kind in MMA_KINDS), "is_aligned", "load_chunk", "store_chunk", "copy_async",
+              "commit_async",
               *(f"wait_async_{pending}" for pending in range(MOST_PENDING + 1)))
 """Those that only a GPU has."""
 

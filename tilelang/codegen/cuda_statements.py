@@ -242,6 +242,13 @@ class Statements:
                 shared, at, tensor, _, count = op.operands
                 self._write(self.make.call("copy_async", self._name(shared), self._index(at), self._name(tensor),
                                            self._place(op, 2), self._index(count)))
+            case "global.load_chunk":
+                tensor, _, inside, registers, index = op.operands
+                self._write(self.make.call("load_chunk", self._name(registers), self._index(index), self._name(tensor),
+                                           self._place(op), self._text(inside)))
+            case "shared.store_chunk":
+                places = [self._index(v) if n % 2 else self._name(v) for n, v in enumerate(op.operands)]
+                self._write(self.make.call("store_chunk", *places))
             case name if name in CALLS:
                 arrays = [part for array in op.operands for part in (self._name(array), str(_array_type(array).size))]
                 self._write(self.make.call(CALLS[name].format(**op.attrs), *arrays))

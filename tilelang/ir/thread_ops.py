@@ -64,6 +64,11 @@ THREAD_OPS: dict[str, OpInfo] = {info.name: info for info in [
     OpInfo("global.atomic", None, "{kind}: tensor, i64 offset, value, [expected if cas] -> old value; must be inside",
            pure=False, reads=True, writes=True),
 
+    OpInfo("global.load_chunk", 5, "tensor, i64 offset, bool, local u32 array, i32 index -> none; 16 bytes from a "
+           "multiple of 16 on into four registers if it is true, else zeros", pure=False, reads=True, writes=True),
+    OpInfo("shared.store_chunk", 4, "array, i32 index, local u32 array, i32 index -> none; four registers to 16 bytes "
+           "from a multiple of 16 on", pure=False, reads=True, writes=True),
+
     OpInfo("barrier", 0, "waits for all threads of the block; they then see each other's shared and global writes",
            pure=False, ordered=True),
     OpInfo("assert", 1, "{text, id}: bool; the first failure of a launch is reported with its program and source line",

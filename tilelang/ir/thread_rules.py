@@ -172,6 +172,20 @@ def copy_async(op: Op) -> tuple[Type, ...]:
     return ()
 
 
+def load_chunk(op: Op) -> tuple[Type, ...]:
+    require(tensor(op).dtype.bits in (8, 16), "the elements must have 8 or 16 bits")
+    expect(op.operands[1], OFFSET, "the offset")
+    expect(op.operands[2], TileType(BOOL), "the condition")
+    fragment(op, 3, U32, 4)
+    return ()
+
+
+def store_chunk(op: Op) -> tuple[Type, ...]:
+    require(array(op).dtype.bits in (8, 16), "the elements must have 8 or 16 bits")
+    fragment(op, 2, U32, 4)
+    return ()
+
+
 def wait(op: Op) -> tuple[Type, ...]:
     """`async.wait` and `wgmma.wait`."""
     pending = op.attrs.get("pending")
@@ -261,6 +275,7 @@ def constant(op: Op) -> tuple[Type, ...]:
 THREAD_RULES: dict[str, Rule] = {
     "thread_id": thread_id, "stride": stride, "local": declaration, "shared": declaration,
     "local.load": array_load, "shared.load": array_load, "local.store": array_store, "shared.store": array_store,
+    "global.load_chunk": load_chunk, "shared.store_chunk": store_chunk,
     "shared.copy_async": copy_async, "async.commit": barrier, "async.wait": wait, "is_aligned": is_aligned,
     "async.fence": barrier, "shared.wgmma": wgmma, "wgmma.fence": accumulators, "wgmma.commit": barrier,
     "wgmma.wait": accumulators,

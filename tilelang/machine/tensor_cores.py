@@ -55,7 +55,7 @@ def load_matrix(step: Step, lanes: Lanes, batch: Batch) -> None:
     values, written = cells.load(position, inside, lanes.shape[1])
     if written is not None:
         check_written(step, written, position, acting, batch)
-    _put(step, _distribute(np.broadcast_to(values, row.shape), bool(step.op.attrs["trans"])),
+    put_registers(step, _distribute(np.broadcast_to(values, row.shape), bool(step.op.attrs["trans"])),
          fragment, batch.get(at), lanes, batch)
 
 
@@ -83,16 +83,17 @@ def multiply(step: Step, lanes: Lanes, batch: Batch) -> None:
     rows, columns, depth = 16, 8, MMA_DEPTHS[kind]
     elements, a_places, b_places = {"tf32": (_words, _a_words, _b_words), "i8": (_bytes, _a_bytes, _b_bytes)}.get(
         kind, (partial(_halves, half=numpy_dtype(BF16 if kind == "bf16" else F16)), _a_places, _b_places))
-    left = _assemble(elements(_take(step, a, a_at, a_registers, lanes, batch)), a_places(a_registers), (rows, depth))
-    right = _assemble(elements(_take(step, b, b_at, b_registers, lanes, batch)), b_places(b_registers),
-                      (depth, columns))
-    total = _take(step, acc, acc_at, 4, lanes, batch)
+    a_words, b_words = (take_registers(step, array, at, count, lanes, batch)
+                        for array, at, count in ((a, a_at, a_registers), (b, b_at, b_registers)))
+    left = _assemble(elements(a_words), a_places(a_registers), (rows, depth))
+    right = _assemble(elements(b_words), b_places(b_registers), (depth, columns))
+    total = take_registers(step, acc, acc_at, 4, lanes, batch)
     with np.errstate(all="ignore"):
         product = np.matmul(left, right)
         row, column = _c_places()
         _, programs, threads = total.shape
         added = product[:, :, row, column].transpose(3, 0, 1, 2).reshape(4, programs, threads) + total
-    _put(step, added, acc, batch.get(acc_at), lanes, batch)
+    put_registers(step, added, acc, batch.get(acc_at), lanes, batch)
 
 
 def pack(step: Step, lanes: Lanes, batch: Batch) -> None:
@@ -142,7 +143,7 @@ def _source(lane: np.ndarray, way: str, number: int) -> np.ndarray:
 # ------------------------------------------------------------------------------------ registers and matrices
 
 
-def _take(step: Step, array: Value, at: Value, count: int, lanes: Lanes, batch: Batch) -> np.ndarray:
+def take_registers(step: Step, array: Value, at: Value, count: int, lanes: Lanes, batch: Batch) -> np.ndarray:
     """`count` registers from `at` on: (count, programs, threads)."""
     registers, first = batch.registers[array.name], batch.get(at)
     taken = []
@@ -156,7 +157,7 @@ def _take(step: Step, array: Value, at: Value, count: int, lanes: Lanes, batch: 
     return np.stack(taken)
 
 
-def _put(step: Step, values: np.ndarray, array: Value, first: np.ndarray, lanes: Lanes, batch: Batch) -> None:
+def put_registers(step: Step, values: np.ndarray, array: Value, first: np.ndarray, lanes: Lanes, batch: Batch) -> None:
     registers: Registers = batch.registers[array.name]
     for number, value in enumerate(values):
         index = first + np.int32(number)

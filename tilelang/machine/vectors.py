@@ -13,6 +13,7 @@ import numpy as np
 from tilelang.ir.attrs import int_attr
 from tilelang.machine import traffic
 from tilelang.machine.batch import Batch
+from tilelang.machine.chunks import CHUNK_OPERATIONS
 from tilelang.machine.lanes import Lanes
 from tilelang.machine.memory import Cells
 from tilelang.machine.operations import acting_lanes, check_settled, check_written, log_access
@@ -72,5 +73,5 @@ def _moved(step: Step, lanes: Lanes, batch: Batch, *, writes: bool) -> tuple[Cel
 
 
 VECTOR_OPERATIONS: dict[str, Callable[[Step, Lanes, Batch], None]] = {
-    "global.load_vector": load_vector, "global.store_vector": store_vector,
+    "global.load_vector": load_vector, "global.store_vector": store_vector, **CHUNK_OPERATIONS,
 }

@@ -4,6 +4,8 @@
     permute_bytes(x, y, 0x6420)             bytes 0 and 2 of x, then of y                                     PRMT
     a[0] = pack_f16(x, y)                   two numbers, rounded to halves, in one register                   F2FP
     mma_f16(acc, 0, a, 0, b, 0)             acc[16, 8] += a[16, 16] @ b[16, 8], by one warp               HMMA
+    load_chunk(r, 0, a, offset, inside)     16 bytes, global memory -> registers, or zeros                 LDG.128
+    store_chunk(a_shared, at, r, 0)         16 bytes, registers -> shared memory                           STS.128
     copy_async(a_shared, at, a, offset, 8)  16 bytes, global -> shared memory, while the thread goes on   LDGSTS
     commit_async(); wait_async_1()          the copies so far form a group; all but 1 group have arrived
     maximum_nan(x, y)                       the larger of two f32; NaN if one is NaN                  FMNMX.NAN
@@ -252,6 +254,42 @@ def copy_async(typingctx, shared, at, tensor, offset, count):
         return context.get_dummy_value()
 
     return types.void(shared, at, tensor, offset, count), codegen
+
+
+@intrinsic
+def load_chunk(typingctx, registers, registers_at, tensor, offset, inside):
+    """registers[registers_at .. + 4] = the 16 bytes from `tensor[offset]` on, a multiple of 16; or zeros, unless
+    `inside`."""
+    if inside != types.boolean:
+        return None
+    zeros = " ".join(f"mov.b32 ${n}, 0;" for n in range(4))
+    instruction = f"{{ .reg .pred p; setp.ne.b32 p, $5, 0; {zeros} @p ld.global.v4.b32 {_braces(0, 4)}, [$4]; }}"
+    assembly = ir.InlineAsm(ir.FunctionType(ir.LiteralStructType([I32] * 4), [I64, I32]), instruction,
+                            "=&r,=&r,=&r,=&r,l,r,~{memory}", side_effect=True)
+
+    def codegen(context, builder, signature, arguments):
+        source = builder.ptrtoint(element_address(context, builder, signature.args[2], *arguments[2:4]), I64)
+        loaded = builder.call(assembly, [source, builder.zext(arguments[4], I32)])
+        target = element_address(context, builder, signature.args[0], *arguments[:2])
+        store_all(builder, loaded, neighbours(builder, target, 4))
+        return context.get_dummy_value()
+
+    return types.void(registers, registers_at, tensor, offset, inside), codegen
+
+
+@intrinsic
+def store_chunk(typingctx, shared, at, registers, registers_at):
+    """The 16 bytes from `shared[at]` on, a multiple of 16, = registers[registers_at .. + 4]."""
+    assembly = ir.InlineAsm(ir.FunctionType(ir.VoidType(), [I32] * 5), f"st.shared.v4.b32 [$0], {_braces(1, 4)};",
+                            "r,r,r,r,r,~{memory}", side_effect=True)
+
+    def codegen(context, builder, signature, arguments):
+        address = shared_address(context, builder, signature.args[0], *arguments[:2])
+        source = element_address(context, builder, signature.args[2], *arguments[2:])
+        builder.call(assembly, [address, *(builder.load(pointer) for pointer in neighbours(builder, source, 4))])
+        return context.get_dummy_value()
+
+    return types.void(shared, at, registers, registers_at), codegen
 
 
 @intrinsic

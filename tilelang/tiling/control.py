@@ -22,7 +22,8 @@ from tilelang.tiling.elements import Elements, Place
 from tilelang.tiling.fragments import Fragments
 from tilelang.tiling.fusion import Fusion, Places, size_of
 from tilelang.tiling.homes import Homes
-from tilelang.tiling.pipelines import Loop, Pipelines
+from tilelang.tiling.pipelines import Pipelines
+from tilelang.tiling.ring_loops import Loop
 from tilelang.tiling.writer import ThreadWriter
 
 Lower = Callable[[Sequence[Op]], None]

@@ -9,32 +9,30 @@
                                             multiply with v
 
 A wait is for a thread's own copies, and the barrier behind it makes all threads' visible to all. The two are written
-together: a barrier that somebody needs for another reason, in between, would not do. Which tiles come here says
-`tilelang.tiling.copy_plans`; `tilelang.tiling.pipelines` writes the copies of loops that fetch ahead.
+together: a barrier that somebody needs for another reason, in between, would not do. Before sm_80 chunks are fetched
+into registers, and in the place of a wait they are stored; barriers are then those that any store needs. Which tiles
+come here says `tilelang.tiling.copy_plans`; `tilelang.tiling.pipelines` writes the copies of loops that fetch ahead,
+`tilelang.tiling.chunks` the chunks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from math import prod
 
-from tilelang.dtypes import I32, I64
-from tilelang.ir.access import access
-from tilelang.ir.core import Attr, Op, Value
-from tilelang.semantics.types import TileType
+from tilelang.ir.core import Op, Value
 from tilelang.tiling.accesses import Accesses
 from tilelang.tiling.anywhere import VIEWS
-from tilelang.tiling.copy_plans import CopyPlans, chunk_of
+from tilelang.tiling.chunks import Chunks
+from tilelang.tiling.copy_plans import CopyPlans
 from tilelang.tiling.elements import Elements
 from tilelang.tiling.homes import Homes
-from tilelang.tiling.layout import LinearLayout
-from tilelang.tiling.numbers import Number
 from tilelang.tiling.writer import ThreadWriter
 
 
 class Copies:
-    """Writes the copies of tiles. `under_way`: those that nobody has waited for, a group each, in their order."""
+    """Writes the copies of tiles. `under_way`: those that nobody has waited for, a group each, in their order.
+    `fetched`: where those are that were fetched into registers."""
 
     def __init__(self, write: ThreadWriter, homes: Homes, elements: Elements, accesses: Accesses, plans: CopyPlans):
         self.write = write
@@ -42,7 +40,9 @@ class Copies:
         self.elements = elements
         self.accesses = accesses
         self.plans = plans
+        self.chunks = Chunks(write, homes, elements, accesses)
         self.under_way: list[Value] = []
+        self.fetched: dict[Value, tuple[Op, Value]] = {}
 
     def takes(self, op: Op) -> bool:
         return id(op) in self.plans.loads
@@ -53,10 +53,18 @@ class Copies:
             tile = load.result
             if tile not in self.homes.shared:
                 with self.write.emit.at(load.span):
-                    array = self.homes.shared[tile] = self.elements.shared_copy(tile)
-                    self.tile(load, array)
-                    self.write.emit.effect("async.commit")
+                    self._ask(load, self.elements.shared_copy(tile))
                 self.under_way.append(tile)
+
+    def _ask(self, load: Op, array: Value) -> None:
+        self.homes.shared[load.result] = array
+        if self.plans.asynchronous:
+            self.chunks.copy(load, array)
+            self.write.emit.effect("async.commit")
+        else:
+            registers = self.chunks.registers(load)
+            self.chunks.fetch(load, registers)
+            self.fetched[load.result] = load, registers
 
     # ---------------------------------------------------------------- waiting
 
@@ -84,50 +92,11 @@ class Copies:
         return value
 
     def _wait(self, groups: int) -> None:
-        self.under_way = self.under_way[groups:]
-        self.write.emit.effect("async.wait", pending=len(self.under_way))
-        self.write.emit.effect("barrier")
-
-    # ---------------------------------------------------------------- chunks
-
-    def tile(self, load: Op, array: Value, start: Number | int = 0, *, cut: bool = False, **attrs: Attr) -> None:
-        """Ask for all chunks of a tile, neighbouring chunks by neighbouring threads, to `array` from `start` on.
-
-        `cut`: the tensor's edge may go through a chunk.
-        """
-        across = load.result.shape[-1] // chunk_of(load)
-        layout = LinearLayout((prod(load.result.shape[:-1]) * across,), self.write.threads)
-
-        def chunk(register: Value) -> None:
-            number = Number(self.write.index, self.write.number_at(register))
-            size = self.write.index.number(layout.size)
-            inside = [self.write.emit.op("lt", number.value, size, hint="inside")] if layout.padded else []
-            self.write.when_all(inside, lambda: self._chunk(
-                load, (array, start), (number // across, number % across), cut, attrs))
-
-        self.write.fold_registers(layout.registers, (), chunk)
-
-    def _chunk(self, load: Op, to: tuple[Value, Number | int], place: tuple[Number, Number], cut: bool,
-               attrs: dict[str, Attr]) -> None:
-        (array, start), (row, chunk), parts = to, place, access(load)
-        at = self.homes.swizzles[load.result].chunk_position(row, chunk) + start
-        coordinates = self.coordinates(load, row, chunk)
-        indices = self.accesses.indices_at(load, coordinates)
-        mask = self.elements.at_coordinates(parts.mask, coordinates, {}) if parts.mask is not None else None
-        inside, offset = self.accesses.inside_and_offset(parts, indices, mask=mask)
-        count = self._left(load, indices[-1]) if cut else self.write.index.number(chunk_of(load))
-        if inside is not None:
-            count = self.write.emit.op("select", inside, count, self.write.index.number(0), hint="count")
-        self.write.emit.effect("shared.copy_async", array, at.value, parts.tensor, offset, count, **attrs)
-
-    def coordinates(self, load: Op, row: Number, chunk: Number) -> tuple[Value, ...]:
-        """Of the first element of a chunk in the loaded tile; rows are counted through."""
-        return *self.write.index.delinearize(row.value, load.result.shape[:-1]), (chunk * chunk_of(load)).value
-
-    def _left(self, load: Op, column: Value) -> Value:
-        """How many elements of a chunk lie inside the tensor, if its first one does."""
-        emit, parts = self.write.emit, access(load)
-        wide = column if column.dtype == I64 else emit.op("cast", column, type=TileType(I64), hint="wide")
-        left = emit.op("sub", self.write.extent(parts.tensor, len(parts.indices) - 1), wide, hint="left")
-        least = emit.op("minimum", left, self.write.constant(chunk_of(load), I64), hint="least")
-        return emit.op("cast", least, type=TileType(I32), hint="count")
+        arrived, self.under_way = self.under_way[:groups], self.under_way[groups:]
+        if self.plans.asynchronous:
+            self.write.emit.effect("async.wait", pending=len(self.under_way))
+            self.write.emit.effect("barrier")
+            return
+        for tile in arrived:
+            load, registers = self.fetched[tile]
+            self.chunks.put(load, registers, self.homes.shared[tile])

@@ -4,15 +4,18 @@
     %t: f16[64, 64] = permute %k {axes = (1, 0)}      ->    chunks of 8 neighbours, which arrive where `ldmatrix`
     %s: f32[64, 64] = dot %q, %t, %zero                     reads them while the thread goes on
 
-An analysis: it reads the tile kernel and changes nothing. A load qualifies if the target has asynchronous copies, its
-tensor is one of halves or bytes that the kernel only reads, and nobody reads the tile but dots on tensor cores
-(`tilelang.tiling.dot_plans`), as it is or transposed. The facts of the launch must prove that a chunk is contiguous,
-begins at a multiple of 16 bytes, and is inside the tensor and not masked off as a whole (`tilelang.memory.axis`). Any
-thread must be able to compute where a chunk is. What is outside is zero: another `else` is refused. Loads that do not
-qualify are written element by element, as before.
+An analysis: it reads the tile kernel and changes nothing. A load qualifies if its tensor is one of halves or bytes that
+the kernel only reads, and nobody reads the tile but dots on tensor cores (`tilelang.tiling.dot_plans`), as it is or
+transposed. The facts of the launch must prove that a chunk is contiguous, begins at a multiple of 16 bytes, and is
+inside the tensor and not masked off as a whole (`tilelang.memory.axis`). Any thread must be able to compute where a
+chunk is. What is outside is zero: another `else` is refused. Loads that do not qualify are written element by element,
+as before.
 
 A load that stands further down in the same block, and could be asked for as soon as this one, is: its copy goes on
 while the first dot multiplies.
+
+Before sm_80 there are no asynchronous copies. There the same loads are made 16 bytes at a time too, into registers, and
+stored as late as can be.
 """
 
 from __future__ import annotations
@@ -35,24 +38,25 @@ DEEPEST = 16
 
 
 def chunk_of(load: Op) -> int:
-    """Elements of the loaded tile in an asynchronous copy: 8 halves, 16 bytes."""
+    """Elements of the loaded tile in a chunk: 8 halves, 16 bytes."""
     return CHUNK_BYTES // load.result.dtype.bytes
 
 
 @dataclass(frozen=True)
 class CopyPlans:
-    """`loads`: by `id` of the op, those that are asynchronous copies. `early`: of some of these, the loads further down
-    that are asked for together with it, in their order."""
+    """`loads`: by `id` of the op, those that are copies. `early`: of some of these, the loads further down that are
+    asked for together with it, in their order. `asynchronous`: past the registers, not by way of them."""
 
     loads: frozenset[int] = frozenset()
     early: dict[int, tuple[Op, ...]] = field(default_factory=dict)
+    asynchronous: bool = True
 
 
 def plan_copies(kernel: Kernel, target: Target, plans: DotPlans) -> CopyPlans:
-    """The loads of a tile kernel that are written as asynchronous copies."""
+    """The loads of a tile kernel that are written as copies of chunks."""
     rules = CopyRules(kernel, target, plans)
     loads = frozenset(id(op) for op in kernel.walk() if op.name == "load" and rules.why_not(op) is None)
-    found = CopyPlans(loads)
+    found = CopyPlans(loads, asynchronous=target.async_copy)
     if loads:
         _ask_early(kernel.body, found)
     return found
@@ -84,10 +88,10 @@ class CopyRules:
         self.definitions = {value: op for op in kernel.walk() for value in op.results}
 
     def why_not(self, load: Op) -> str | None:
-        """What keeps a load from being an asynchronous copy; None if nothing does."""
+        """What keeps a load from being a copy of chunks; None if nothing does."""
         parts, tile = access(load), load.result
-        if not self.target.async_copy:
-            return "the target has no asynchronous copies"
+        if self.target.vector_bytes < CHUNK_BYTES:
+            return f"the target has no accesses of {CHUNK_BYTES} bytes"
         if tile.dtype.bits not in (8, 16):
             return "its elements have neither 8 nor 16 bits"
         if not self._is_read_only(parts.tensor):

@@ -103,7 +103,8 @@ def _product_lines(kernel: Kernel, plans: DotPlans, alone: Mapping[Value, str]) 
 
 def _access_line(op: Op, vectors: Vectors, copies: CopyPlans) -> str:
     if id(op) in copies.loads:
-        return f"  {op.name} {access(op).tensor.name}: {CHUNK_BYTES} bytes at once, straight to shared memory"
+        way = "straight" if copies.asynchronous else "and on"
+        return f"  {op.name} {access(op).tensor.name}: {CHUNK_BYTES} bytes at once, {way} to shared memory"
     width = vectors.widths[prod(access(op).shape)] if id(op) in vectors.wide else 1
     dtype = access(op).tensor.dtype
     return f"  {op.name} {access(op).tensor.name}: {width * dtype.bytes} bytes at once ({width} x {dtype})"

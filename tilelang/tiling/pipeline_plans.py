@@ -8,12 +8,13 @@
     }
 
 An analysis. Two kinds of loops qualify. One may do what it likes, so long as it counts up by a constant: of its loads
-those are fetched ahead that are asynchronous copies anyway (`tilelang.tiling.copy_plans`), and whose indices follow
+those are fetched ahead that are copies of chunks anyway (`tilelang.tiling.copy_plans`), and whose indices follow
 from the loop's index alone. The other does nothing but add the product of two loads to an accumulator that stays in
 fragments (`dot_plans`). For that the facts of the launch need not prove anything: if they do not tell that rows are
 contiguous and aligned, the loop is written in both ways, and the kernel looks (`tilelang.tiling.pipelines`). The loads
 must be copyable 16 bytes at a time: unmasked, from tensors of two axes, of halves or bytes, with a run of columns that
-starts at a multiple of 16 bytes.
+starts at a multiple of 16 bytes. Where they have to go by way of registers, before sm_80, the facts must also say that
+chunks are whole, and there may not be too many.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from tilelang.ir.core import Kernel, Op, Value
 from tilelang.ir.thread_ops import MOST_PENDING
 from tilelang.ir.tile_ops import TILE_OPS
 from tilelang.memory.axis import AxisAnalysis
+from tilelang.tiling.chunks import WORDS, chunks_of_thread
 from tilelang.tiling.copy_plans import CopyPlans, CopyRules, chunk_of
 from tilelang.tiling.dot_plans import CHUNK_BYTES, DotPlans, is_transpose
 from tilelang.tiling.targets import Target
@@ -57,19 +59,26 @@ class Pipeline:
         return self.axis.width(load, CHUNK_BYTES) == chunk_of(load)
 
 
-def plan_pipelines(kernel: Kernel, target: Target, plans: DotPlans, copies: CopyPlans,
+MOST_FETCHED = 64
+"""Registers of a thread that operands may wait in while it multiplies, where there are no asynchronous copies."""
+
+
+def plan_pipelines(kernel: Kernel, target: Target, threads: int, plans: DotPlans, copies: CopyPlans,
                    stages: int) -> dict[int, Pipeline]:
-    """The loops to be pipelined, by `id`, with as many stages as asked for (and possible)."""
-    if not target.async_copy or stages < 2 or not plans.products:
+    """The loops to be pipelined, by `id`, with as many stages as asked for, and possible: two without asynchronous
+    copies."""
+    if target.vector_bytes < CHUNK_BYTES or stages < 2 or not plans.products:
         return {}
-    planner = _Planner(CopyRules(kernel, target, plans), copies, min(stages, MOST_PENDING + 2))
+    most = MOST_PENDING + 2 if target.async_copy else 2
+    planner = _Planner(CopyRules(kernel, target, plans), threads, copies, min(stages, most))
     found = {id(op): planner.pipeline(op) for op in kernel.walk() if op.name == "for"}
     return {loop: pipeline for loop, pipeline in found.items() if pipeline is not None}
 
 
 class _Planner:
-    def __init__(self, rules: CopyRules, copies: CopyPlans, stages: int):
+    def __init__(self, rules: CopyRules, threads: int, copies: CopyPlans, stages: int):
         self.rules = rules
+        self.threads = threads
         self.copies = copies
         self.stages = stages
         self.plans = rules.plans
@@ -81,7 +90,13 @@ class _Planner:
         if step is None or step <= 0:
             return None
         loads, others = self._product(loop) or self._copied(loop)
-        return Pipeline(loads, others, step, self.stages, self.rules.axis) if loads else None
+        found = Pipeline(loads, others, step, self.stages, self.rules.axis) if loads else None
+        return found if found is None or self.rules.target.async_copy or self._is_fetchable(found) else None
+
+    def _is_fetchable(self, pipeline: Pipeline) -> bool:
+        """Can its operands wait in registers: whole chunks, and not too many?"""
+        registers = sum(chunks_of_thread(load, self.threads).registers * WORDS for load in pipeline.loads)
+        return registers <= MOST_FETCHED and all(map(pipeline.has_whole_chunks, pipeline.loads))
 
     # ---------------------------------------------------------------- loads that are copies anyway
 

@@ -16,6 +16,7 @@ from tilelang.ir.core import Kernel
 from tilelang.tiling.conversions import without_layouts
 from tilelang.tiling.copy_plans import CopyPlans, plan_copies
 from tilelang.tiling.dot_plans import DotPlans, plan_dots
+from tilelang.tiling.limits import threads_for
 from tilelang.tiling.pipeline_plans import Pipeline, plan_pipelines
 from tilelang.tiling.targets import Target
 
@@ -34,9 +35,9 @@ class Plans:
 def plans_to_try(kernel: Kernel, target: Target) -> Iterator[Plans]:
     """One or more, in the order in which they are to be tried; the last without layouts for dots."""
     dots = plan_dots(kernel, target)
-    copies = plan_copies(kernel, target, dots)
+    copies, threads = plan_copies(kernel, target, dots), threads_for(kernel, target)
     for stages in range(int(kernel.attrs.get("stages", 1)), 1, -1):  # type: ignore[arg-type]
-        pipelines = plan_pipelines(kernel, target, dots, copies, stages)
+        pipelines = plan_pipelines(kernel, target, threads, dots, copies, stages)
         if pipelines:
             yield Plans(kernel, dots, copies, pipelines)
     if copies.loads:

@@ -15,7 +15,7 @@ changes from trip to trip.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -24,6 +24,7 @@ from tilelang.ir.access import Access, access
 from tilelang.ir.core import Attr, Op, Value
 from tilelang.passes.ranges import Range
 from tilelang.tiling.accesses import Accesses
+from tilelang.tiling.chunks import WORDS
 from tilelang.tiling.copies import Copies
 from tilelang.tiling.copy_plans import chunk_of
 from tilelang.tiling.index import INDEX
@@ -94,7 +95,7 @@ class SteadyCopies:
     def __init__(self, plan: Pipeline, copies: Copies, motion: Motion, hi: Value):
         self.write = copies.write
         self.homes = copies.homes
-        self.copies = copies
+        self.chunks = copies.chunks
         self.elements = copies.elements
         self.accesses = copies.accesses
         self.ahead = (plan.stages - 1) * plan.step
@@ -119,7 +120,7 @@ class SteadyCopies:
 
         def chunk(number: Value) -> None:
             row = thread // across + self._number(number) * down
-            self._ready_chunk(steady, hi, number, self.copies.coordinates(load, row, thread % across))
+            self._ready_chunk(steady, hi, number, self.chunks.coordinates(load, row, thread % across))
 
         def place(number: Value) -> None:
             row = thread // across + self._number(number) * down
@@ -156,27 +157,58 @@ class SteadyCopies:
 
     # ---------------------------------------------------------------- in the loop
 
-    def copy(self, now: Value, slot: Number, rings: list[Value], attrs: dict[str, Attr]) -> None:
+    def copy(self, now: Value, slot: Number, rings: Sequence[Value], attrs: dict[str, Attr]) -> None:
         """Start the copies for the trip that comes `stages - 1` trips after the one at index `now` (i32)."""
+        emit, index = self.write.emit, self.write.index
         for steady, ring in zip(self.loads, rings, strict=True):
-            with self.write.emit.at(steady.load.span):
-                self._copy(steady, ring, now, slot, attrs)
+            chunk = index.number(chunk_of(steady.load))
 
-    def _copy(self, steady: Steady, ring: Value, now: Value, slot: Number, attrs: dict[str, Attr]) -> None:
+            def start(number: Value, offset: Value, more: Value, steady: Steady = steady, ring: Value = ring,
+                      chunk: Value = chunk) -> None:
+                count = emit.op("select", more, chunk, index.number(0), hint="count")
+                emit.effect("shared.copy_async", ring, self._place(steady, slot, number), steady.load.operands[0],
+                            offset, count, **attrs)
+
+            self._each_source(steady, now, start)
+
+    def fetch(self, now: Value, registers: Sequence[Value]) -> None:
+        """Load what `copy` would copy into registers."""
+        for steady, fetched in zip(self.loads, registers, strict=True):
+            def load(number: Value, offset: Value, more: Value, steady: Steady = steady,
+                     fetched: Value = fetched) -> None:
+                self.write.emit.effect("global.load_chunk", steady.load.operands[0], offset, more, fetched,
+                                       self.write.index.times(number, WORDS))
+
+            self._each_source(steady, now, load)
+
+    def put(self, slot: Number, rings: Sequence[Value], registers: Sequence[Value], attrs: dict[str, Attr]) -> None:
+        """Store what was fetched."""
+        for steady, ring, fetched in zip(self.loads, rings, registers, strict=True):
+            def store(number: Value, steady: Steady = steady, ring: Value = ring, fetched: Value = fetched) -> None:
+                self.write.emit.effect("shared.store_chunk", ring, self._place(steady, slot, number), fetched,
+                                       self.write.index.times(number, WORDS), **attrs)
+
+            with self.write.emit.at(steady.load.span):
+                self.write.count(steady.count, (), store, hint="r", unroll=True)
+
+    def _each_source(self, steady: Steady, now: Value, visit: Callable[[Value, Value, Value], None]) -> None:
+        """visit(number of a chunk, its offset, is it there?)"""
         emit, index, tensor = self.write.emit, self.write.index, steady.load.operands[0]
-        size = prod(steady.load.result.shape)
-        pitch = self.homes.swizzles[steady.load.result].pitch
         moved = emit.op("add", now, index.number(self.ahead), hint="ahead")
         if not self.write.has_unit_stride(tensor, steady.axis):
             moved = emit.op("mul", moved, self.write.stride(tensor, steady.axis, I32), hint="ahead")
 
-        def start(number: Value) -> None:
-            around = self._number(number)
-            place = self._number(self.write.read(steady.places, (around % steady.period).value, hint="place"))
-            at = place + slot * size + around // steady.period * (steady.period * steady.rows * pitch)
+        def at(number: Value) -> None:
             source = emit.op("add", self.write.read(steady.sources, number, hint="source"), moved, hint="source")
             more = emit.op("lt", now, self.write.read(steady.limits, number, hint="limit"), hint="more")
-            count = emit.op("select", more, index.number(chunk_of(steady.load)), index.number(0), hint="count")
-            emit.effect("shared.copy_async", ring, at.value, tensor, self.accesses.widened(source), count, **attrs)
+            visit(number, self.accesses.widened(source), more)
 
-        self.write.count(steady.count, (), start, hint="r", unroll=True)
+        with emit.at(steady.load.span):
+            self.write.count(steady.count, (), at, hint="r", unroll=True)
+
+    def _place(self, steady: Steady, slot: Number, number: Value) -> Value:
+        """Where a chunk goes."""
+        around, size = self._number(number), prod(steady.load.result.shape)
+        place = self._number(self.write.read(steady.places, (around % steady.period).value, hint="place"))
+        down = steady.period * steady.rows * self.homes.swizzles[steady.load.result].pitch
+        return (place + slot * size + around // steady.period * down).value
