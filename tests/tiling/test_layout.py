@@ -53,8 +53,8 @@ def test_patches_hold_each_element_once_and_slabs_cover_them(shape, warps):
     assert len(places) == layout.threads * layout.registers == shape[0] * shape[1]
     assert all(layout.coordinates(*place) == at for place, at in places.items())
     for slab in range(layout.slabs):
-        held = {layout.slab_position(t, r): layout.element(t, slab * layout.slab_registers + r)
+        held = {layout.slab_element(t, r): layout.element(t, slab * layout.slab_registers + r)
                 for t in range(layout.threads) for r in range(layout.slab_registers)}
         ((first, end, start),) = layout.slab_ranges(slab)
-        wanted = {layout.slab_place(start + n): delinearize(first + n, shape) for n in range(end - first)}
+        wanted = {divmod(start + n, shape[1]): delinearize(first + n, shape) for n in range(end - first)}
         assert held == wanted and len(held) == layout.slab_size

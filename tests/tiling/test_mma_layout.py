@@ -44,17 +44,6 @@ def test_four_matrices_make_a_fragment():
         assert mma.b_element(lane, register, half) == (k + 8 * register, column)
 
 
-@pytest.mark.parametrize(("columns", "width", "most"), [
-    (64, 1, 1), (64, 2, 1), (64, 4, 1), (64, 8, 1), (128, 1, 1), (128, 2, 1), (128, 4, 1), (128, 8, 1),
-    (32, 1, 1), (32, 2, 1), (32, 4, 1), (32, 8, 1), (256, 4, 1), (256, 8, 2), (16, 4, 2)])
-def test_the_exchange_read_in_runs(columns, width, most):
-    """Each lane reads its run element by element: `most` lanes at most meet in one bank."""
-    for start, element in itertools.product(range(0, 16 * columns, 32 * width), range(width)):
-        places = [divmod(start + lane * width + element, columns) for lane in range(32)]
-        banks = [mma.exchange_position(*place, columns) % 32 for place in places]
-        assert max(banks.count(bank) for bank in banks) <= most
-
-
 @pytest.mark.parametrize("woven", [(False, False), (True, False), (False, True), (True, True)])
 @pytest.mark.parametrize(("shape", "warps"), [((16, 16), (1, 1)), ((32, 16), (2, 1)), ((64, 64), (2, 2)),
                                               ((48, 32), (3, 1)), ((128, 128), (2, 4)), ((16, 64), (1, 2))])
@@ -180,24 +169,13 @@ def _wanted(lane: int, of_a: bool, woven: bool, outer: int, k: int) -> list:
     return found
 
 
-@pytest.mark.parametrize("woven", [(False, False), (True, False), (False, True), (True, True)])
-@pytest.mark.parametrize("columns", [16, 32, 64, 128, 256])
-def test_the_exchange_meets_no_bank_twice(columns, woven):
-    layout = mma.AccumulatorLayout((16, columns), (1, 1), woven=woven)
-    positions = {(t, r): mma.exchange_position(*layout.element(t, r), columns)
-                 for t in range(32) for r in range(layout.registers)}
-    assert sorted(positions.values()) == list(range(16 * columns))
-    for register in range(layout.registers):
-        assert len({positions[t, register] % 32 for t in range(32)}) == 32 // (2 if woven[0] else 1)
-
-
 @pytest.mark.parametrize("woven", [(False, False), (True, True)])
 @pytest.mark.parametrize(("shape", "warps"), [((16, 16), (1, 1)), ((64, 64), (2, 2)), ((64, 128), (1, 4))])
 def test_slabs_cover_the_tile(shape, warps, woven):
     layout = mma.AccumulatorLayout(shape, warps, woven=woven)
     for slab in range(layout.slabs):
-        held = {layout.slab_position(t, r): layout.element(t, slab * layout.slab_registers + r)
+        held = {layout.slab_element(t, r): layout.element(t, slab * layout.slab_registers + r)
                 for t in range(layout.threads) for r in range(layout.slab_registers)}
-        wanted = {layout.slab_place(start + n): divmod(first + n, shape[1])
+        wanted = {divmod(start + n, shape[1]): divmod(first + n, shape[1])
                   for first, end, start in layout.slab_ranges(slab) for n in range(end - first)}
         assert held == wanted and len(held) == layout.slab_size

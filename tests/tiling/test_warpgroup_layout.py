@@ -140,7 +140,7 @@ def test_a_striped_accumulator_is_made_of_those_of_instructions(shape, warps):
         assert sorted(rest.values()) == list(range(layout.slab_size))
         for thread, register in itertools.product(range(warps * 32), range(layout.slab_registers)):
             row, column = layout.element(thread, layout.slab_register(slab, register))
-            assert layout.slab_position(thread, register) == layout.slab_place(rest.pop(row * shape[1] + column))
+            assert layout.slab_element(thread, register) == divmod(rest.pop(row * shape[1] + column), shape[1])
         assert not rest
         held.update(layout.slab_register(slab, register) for register in range(layout.slab_registers))
     assert held == set(range(layout.registers)) and (layout.slabs == 1 or layout.slab_registers <= 32)

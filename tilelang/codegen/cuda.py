@@ -81,7 +81,8 @@ def library_names() -> list[str]:
     found += [f"{half}{end}" for half in ("f16", "bf16") for end in ("", "_bits", "_value")]
     found += [f"atomic_{kind}_{d}" for kind in ("add", "max", "min", "xchg", "cas") for d in DTYPES]
     found += [f"{what}_{d}" for what in ("payload", "dynamic") for d in DTYPES]
-    found += [f"{way}_{d}x{width}" for way in ("load", "store") for d in DTYPES for width in vector_widths(DTYPES[d])]
+    found += [f"{way}_{d}x{width}" for way in ("load", "store", "load_shared", "store_shared") for d in DTYPES
+              for width in vector_widths(DTYPES[d])]
     found += [*INTRINSICS, *GROUP_INTRINSICS]
     return [*found, "maximum_float", "minimum_float", "sign_f32", "sign_f64", "isnan", "isinf", "rand",
             "shuffle_xor", "shuffle_lane", "shuffle_up", "shuffle_down", "randn", "randint", "log_assert", "log_print"]
@@ -100,7 +101,7 @@ GROUP_INTRINSICS = ("fence_async", "wgmma_fence", "wgmma_commit", *(f"wgmma_{kin
 
 
 def vector_widths(dtype: DType) -> list[int]:
-    """How many elements `global.load_vector` and `global.store_vector` can move."""
+    """How many elements an access of a vector can move, at most."""
     return [] if dtype.is_bool else [width for width in (2, 4, 8, 16) if width * dtype.bytes <= VECTOR_BYTES]
 
 

@@ -261,7 +261,7 @@ class Statements:
                 tensor, _, value = op.operands
                 place = self._place(op)
                 self._write(f"{self._name(tensor)}[{place}] = {self.make.to_memory(self._use(value))}")
-            case "global.load_vector" | "global.store_vector":
+            case "global.load_vector" | "global.store_vector" | "shared.load_vector" | "shared.store_vector":
                 self._vector(op)
             case "global.atomic":
                 self._atomic(op)
@@ -298,12 +298,13 @@ class Statements:
                               str(op.attrs["columns"]), *turned)
 
     def _vector(self, op: Op) -> None:
-        """`load_f32x4(v_regs, c * 4, x, x_first + offset)`."""
-        tensor, _, registers, index = op.operands
-        way = op.name.removeprefix("global.").removesuffix("_vector")
+        """`load_f32x4(v_regs, c * 4, x, x_first + offset)`; of shared memory `load_shared_f32x4`."""
+        memory, offset, registers, index = op.operands
+        place, _, way = op.name.removesuffix("_vector").partition(".")
+        function = f"{way}_{memory.dtype}" if place == "global" else f"{way}_shared_{memory.dtype}"
         at = self._index(index)
-        self._write(self.make.call(f"{way}_{tensor.dtype}x{op.attrs['width']}", self._name(registers), at,
-                                   self._name(tensor), self._place(op)))
+        self._write(self.make.call(f"{function}x{op.attrs['width']}", self._name(registers), at, self._name(memory),
+                                   self._place(op) if place == "global" else self._index(offset)))
 
     def _atomic(self, op: Op) -> None:
         tensor, _, *values = op.operands

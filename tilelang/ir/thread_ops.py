@@ -25,6 +25,10 @@ THREAD_OPS: dict[str, OpInfo] = {info.name: info for info in [
     OpInfo("shared", 0, "an array in shared memory, one for the block, not initialised", pure=False),
     OpInfo("shared.load", 2, "array, i32 index -> element", pure=False, reads=True),
     OpInfo("shared.store", 3, "array, i32 index, value", pure=False, writes=True),
+    OpInfo("shared.load_vector", 4, "{width}: array, i32 index, local array, i32 index -> none; width neighbours at "
+           "once, 4 to 16 bytes, the first at a multiple of width", pure=False, reads=True),
+    OpInfo("shared.store_vector", 4, "{width}: array, i32 index, local array, i32 index -> none; the other way",
+           pure=False, writes=True),
     OpInfo("shared.load_matrix", 4, "{trans}: array of f16, bf16 or i8, i32 index, local u32 array, i32 index; "
            "a warp reads four 8 x 8 matrices into four registers", pure=False, reads=True, writes=True),
     OpInfo("mma", 6, "{kind}: local array and i32 index of accumulator, A and B; a warp adds a product of fragments",

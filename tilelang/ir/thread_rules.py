@@ -16,7 +16,7 @@ Rule = Callable[[Op], tuple[Type, ...]]
 INDEX, OFFSET = TileType(I32), TileType(I64)
 ARRAYS = (LocalType, SharedType)
 U32 = DTYPES["u32"]
-VECTOR_BYTES = 16
+VECTOR_BYTES, WORD_BYTES = 16, 4
 """What a thread moves at once, at most."""
 WARP = 32
 """Threads of a warp, on every GPU so far."""
@@ -219,15 +219,31 @@ def global_store(op: Op) -> tuple[Type, ...]:
 
 def global_vector(op: Op) -> tuple[Type, ...]:
     """`global.load_vector` and `global.store_vector`."""
-    type, array, width = tensor(op), op.operands[2].type, op.attrs.get("width")
-    require(isinstance(width, int) and width in (2, 4, 8, 16), "{width} must be 2, 4, 8 or 16")
-    require(int(width) * type.dtype.bytes <= VECTOR_BYTES, f"moves {VECTOR_BYTES} bytes at most")  # type: ignore[arg-type]
+    type = tensor(op)
     require(op.name == "global.load_vector" or type.mode != "in", "the tensor is read-only")
     expect(op.operands[1], OFFSET, "the offset")
-    require(isinstance(array, LocalType) and array.dtype == type.dtype,
-            f"operand 2 must be a local array of {type.dtype}, not a {array}")
-    expect(op.operands[3], INDEX, "the index")
+    _vector(op, type.dtype)
     return ()
+
+
+def shared_vector(op: Op) -> tuple[Type, ...]:
+    """`shared.load_vector` and `shared.store_vector`."""
+    type = op.operands[0].type
+    require(isinstance(type, SharedType), f"operand 0 must be a shared array, not a {type}")
+    expect(op.operands[1], INDEX, "the index")
+    require(_vector(op, type.dtype) * type.dtype.bytes >= WORD_BYTES, f"moves {WORD_BYTES} bytes at least")
+    return ()
+
+
+def _vector(op: Op, dtype: DType) -> int:
+    """The width of an access that moves elements of this type to or from a local array."""
+    array, width = op.operands[2].type, op.attrs.get("width")
+    require(width in (2, 4, 8, 16), "{width} must be 2, 4, 8 or 16")
+    require(int(width) * dtype.bytes <= VECTOR_BYTES, f"moves {VECTOR_BYTES} bytes at most")  # type: ignore[arg-type]
+    require(isinstance(array, LocalType) and array.dtype == dtype,
+            f"operand 2 must be a local array of {dtype}, not a {array}")
+    expect(op.operands[3], INDEX, "the index")
+    return int(width)  # type: ignore[arg-type]
 
 
 def global_atomic(op: Op) -> tuple[Type, ...]:
@@ -281,6 +297,7 @@ THREAD_RULES: dict[str, Rule] = {
     "wgmma.wait": accumulators,
     "shared.load_matrix": load_matrix, "mma": mma, "pack": pack, "permute_bytes": permute_bytes,
     "round_tf32": round_tf32, "shuffle": shuffle,
+    "shared.load_vector": shared_vector, "shared.store_vector": shared_vector,
     "global.load_vector": global_vector, "global.store_vector": global_vector,
     "global.load": global_load, "global.store": global_store, "global.atomic": global_atomic,
     "barrier": barrier, "assert": report, "print": report, "for": for_loop, "const": constant,

@@ -56,6 +56,7 @@ APPROXIMATIONS: dict[str, tuple[int, int]] = {
 MEMORY = {"global.load": Cost(3, integer=2), "global.store": Cost(3, integer=2), "global.atomic": Cost(3, integer=2),
           "global.load_vector": Cost(3, integer=2), "global.store_vector": Cost(3, integer=2),
           "shared.load": Cost(1), "shared.store": Cost(1), "shared.load_matrix": Cost(1),
+          "shared.load_vector": Cost(1), "shared.store_vector": Cost(1),
           "shared.copy_async": Cost(3, integer=2), "global.load_chunk": Cost(3, integer=2),
           "shared.store_chunk": Cost(1)}
 """A global access makes a 64-bit address first: two instructions."""

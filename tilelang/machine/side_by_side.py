@@ -35,7 +35,7 @@ from tilelang.ir.thread_ops import THREAD_OPS
 IN_ORDER = ("barrier", "global.atomic", "print", "assert", "local", "shared", "shared.load_matrix", "mma", "shuffle",
             "shared.copy_async", "async.commit", "async.wait", "async.fence", "shared.wgmma", "wgmma.fence",
             "wgmma.commit", "wgmma.wait", "global.load_vector", "global.store_vector", "global.load_chunk",
-            "shared.store_chunk")
+            "shared.store_chunk", "shared.load_vector", "shared.store_vector")
 
 DEPTH = 4
 """Loops inside one another that run as one axis of lanes, at most."""

@@ -1,4 +1,4 @@
-"""Loads and stores of several neighbouring elements of global memory at once.
+"""Loads and stores of several neighbouring elements of global or shared memory at once.
 
 A thread's elements are taken as trips side by side, so that one NumPy op moves them all; the traffic is that of the
 whole vector, counted once. Whether it starts at a multiple of its length is tested.
@@ -16,7 +16,7 @@ from tilelang.machine.batch import Batch
 from tilelang.machine.chunks import CHUNK_OPERATIONS
 from tilelang.machine.lanes import Lanes
 from tilelang.machine.memory import Cells
-from tilelang.machine.operations import acting_lanes, check_settled, check_written, log_access
+from tilelang.machine.operations import acting_lanes, check_arrived, check_settled, check_written, log_access
 from tilelang.machine.plan import Step
 from tilelang.machine.report import Problem
 
@@ -26,7 +26,10 @@ def load_vector(step: Step, lanes: Lanes, batch: Batch) -> None:
     if moved is None:
         return
     cells, position, acting = moved
-    values, _ = cells.load(position, cells.inside(position), lanes.shape[1])
+    check_arrived(step, cells, position, acting, batch)
+    values, written = cells.load(position, cells.inside(position), lanes.shape[1])
+    if written is not None:
+        check_written(step, written, position - cells.origin, acting, batch)
     registers, first = batch.registers[step.op.operands[2].name], batch.get(step.op.operands[3])
     for number, value in enumerate(np.broadcast_to(values, acting.shape)):
         index = first + np.int32(number)
@@ -67,11 +70,17 @@ def _moved(step: Step, lanes: Lanes, batch: Batch, *, writes: bool) -> tuple[Cel
     item = cells.data.itemsize * width
     counts = batch.counts(step.number)
     counts.bytes += lanes.count * item
-    counts.sectors += traffic.sectors(start // width, item, lanes)
+    if cells.private:
+        wavefronts, conflicts = traffic.wavefronts(start // width, item, lanes)
+        counts.wavefronts += wavefronts
+        counts.conflicts += conflicts
+    else:
+        counts.sectors += traffic.sectors(start // width, item, lanes)
     log_access(step, cells, position, acting, batch, writes=writes)
     return cells, position, acting
 
 
 VECTOR_OPERATIONS: dict[str, Callable[[Step, Lanes, Batch], None]] = {
     "global.load_vector": load_vector, "global.store_vector": store_vector, **CHUNK_OPERATIONS,
+    "shared.load_vector": load_vector, "shared.store_vector": store_vector,
 }

@@ -24,6 +24,7 @@ device = cuda.jit(device=True, inline="always")
 _IR = {types.uint16: ir.IntType(16), types.int32: ir.IntType(32), types.uint32: ir.IntType(32),
        types.int64: ir.IntType(64), types.uint64: ir.IntType(64), types.float32: ir.FloatType(),
        types.float64: ir.DoubleType()}
+_HALF = ir.HalfType()
 _REGISTER = {types.uint16: "h", types.int32: "r", types.uint32: "r", types.int64: "l", types.uint64: "l",
              types.float32: "f", types.float64: "d"}
 
@@ -59,8 +60,8 @@ def ptx(source: types.Type, result: types.Type, instruction: str) -> Callable:
 f32_bits = _reinterpret(types.float32, types.uint32)
 f32_of_bits = _reinterpret(types.uint32, types.float32)
 f64_bits = _reinterpret(types.float64, types.int64)
-f16_bits = ptx(types.float32, types.uint16, "cvt.rn.f16.f32")
-f16_value = ptx(types.uint16, types.float32, "cvt.f32.f16")
+f16_bits = _unary(types.float32, types.uint16, lambda b, x: b.bitcast(b.fptrunc(x, _HALF), ir.IntType(16)))
+f16_value = _unary(types.uint16, types.float32, lambda b, bits: b.fpext(b.bitcast(bits, _HALF), ir.FloatType()))
 f16_bits_of_f64 = ptx(types.float64, types.uint16, "cvt.rn.f16.f64")
 
 

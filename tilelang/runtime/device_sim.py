@@ -220,8 +220,9 @@ def vector_functions() -> dict[str, Callable]:
         value, bits = {"f16": (f16_value, f16_bits), "bf16": (_bf16_value, bf16_bits)}.get(
             name, (lambda x: x, lambda x: x))
         for width in vector_widths(dtype):
-            found[f"load_{name}x{width}"] = _load_vector(width, value)
-            found[f"store_{name}x{width}"] = _store_vector(width, bits)
+            for place in ("", "shared_"):
+                found[f"load_{place}{name}x{width}"] = _load_vector(width, value)
+                found[f"store_{place}{name}x{width}"] = _store_vector(width, bits)
     return found
 
 

@@ -1,6 +1,7 @@
-"""Loads and stores of up to 16 bytes at once, global memory <-> registers, as LLVM's vector instructions or PTX.
+"""Loads and stores of up to 16 bytes at once, global or shared memory <-> registers, as LLVM's instructions or PTX.
 
-    load_f32x4(v_regs, 4, x, at)        v_regs[4..8] = x[at..at + 4]        LDG.E.128
+    load_f32x4(v_regs, 4, x, at)            v_regs[4..8] = x[at..at + 4]            LDG.E.128
+    store_shared_f16x2(v_regs, 4, s, at)    s[at..at + 2] = v_regs[4..6]            STS
 
 The place must be a multiple of the vector's bytes. Half floats are f32 in registers: they are converted one by one,
 which is exact both ways, because a register holds what a half float can hold.
@@ -20,8 +21,12 @@ from numba.cuda.extending import intrinsic
 
 from tilelang.codegen.cuda import vector_widths
 from tilelang.dtypes import DTYPES
+from tilelang.runtime.intrinsics import shared_address
 
-I16, I32, I64, F32 = ir.IntType(16), ir.IntType(32), ir.IntType(64), ir.FloatType()
+I16, I32, I64 = ir.IntType(16), ir.IntType(32), ir.IntType(64)
+F16, F32 = ir.HalfType(), ir.FloatType()
+REGISTER = {"global": "l", "shared": "r"}
+"""How the address of a memory is passed to inline PTX."""
 GLOBAL = 1
 """LLVM's number for the address space of global memory."""
 
@@ -31,23 +36,31 @@ def _element(context, builder, array_type, array, at):
     return builder.gep(context.make_array(array_type)(context, builder, array).data, [at])
 
 
+def _words_address(context, builder, array_type, array, at, space: str):
+    """Where words begin, as PTX wants it: 64 bits in global memory, 32 in shared."""
+    if space == "shared":
+        return shared_address(context, builder, array_type, array, at)
+    return builder.ptrtoint(_in_global(builder, _element(context, builder, array_type, array, at), I32), I64)
+
+
 def _in_global(builder, pointer, moved: ir.Type):
     """The address as one in global memory of what is moved."""
     return builder.addrspacecast(builder.bitcast(pointer, ir.PointerType(moved)), ir.PointerType(moved, GLOBAL))
 
 
-def _as_words(width: int, item_bytes: int) -> int:
-    """How many words of 32 bits to move by hand: LLVM splits vectors of smaller elements. 0: it does it well itself."""
-    return width * item_bytes // 4 if item_bytes < 4 else 0
+def _as_words(width: int, item_bytes: int, space: str) -> int:
+    """How many words of 32 bits to move by hand: LLVM splits vectors of smaller elements, and has 64 bits for addresses
+    in shared memory. 0: it does it well itself."""
+    return width * item_bytes // 4 if item_bytes < 4 or space == "shared" else 0
 
 
-def _load_words(builder, pointer, words: int):
-    """A vector of words from global memory, by one instruction."""
+def _load_words(builder, address, words: int, space: str):
+    """A vector of words, by one instruction."""
     places = ", ".join(f"${k}" for k in range(words))
-    text = f"ld.global.b32 {places}, [$1];" if words == 1 else f"ld.global.v{words}.b32 {{{places}}}, [${words}];"
+    text = f"ld.{space}.b32 {places}, [$1];" if words == 1 else f"ld.{space}.v{words}.b32 {{{places}}}, [${words}];"
     result = I32 if words == 1 else ir.LiteralStructType([I32] * words)
-    assembly = ir.InlineAsm(ir.FunctionType(result, [I64]), text, ",".join(["=r"] * words) + ",l,~{memory}", True)
-    loaded = builder.call(assembly, [builder.ptrtoint(_in_global(builder, pointer, I32), I64)])
+    constraints = ",".join(["=r"] * words) + f",{REGISTER[space]},~{{memory}}"
+    loaded = builder.call(ir.InlineAsm(ir.FunctionType(result, [address.type]), text, constraints, True), [address])
     vector = ir.Constant(ir.VectorType(I32, words), ir.Undefined)
     for k in range(words):
         word = loaded if words == 1 else builder.extract_value(loaded, k)
@@ -55,26 +68,27 @@ def _load_words(builder, pointer, words: int):
     return vector
 
 
-def _store_words(builder, pointer, vector, words: int) -> None:
+def _store_words(builder, address, vector, words: int, space: str) -> None:
     places = ", ".join(f"${k + 1}" for k in range(words))
-    text = f"st.global.b32 [$0], {places};" if words == 1 else f"st.global.v{words}.b32 [$0], {{{places}}};"
-    function = ir.FunctionType(ir.VoidType(), [I64] + [I32] * words)
-    assembly = ir.InlineAsm(function, text, "l," + "r," * words + "~{memory}", True)
+    text = f"st.{space}.b32 [$0], {places};" if words == 1 else f"st.{space}.v{words}.b32 [$0], {{{places}}};"
+    function = ir.FunctionType(ir.VoidType(), [address.type] + [I32] * words)
+    assembly = ir.InlineAsm(function, text, REGISTER[space] + "," + "r," * words + "~{memory}", True)
     parts = [builder.extract_element(vector, ir.Constant(I32, k)) for k in range(words)]
-    builder.call(assembly, [builder.ptrtoint(_in_global(builder, pointer, I32), I64), *parts])
+    builder.call(assembly, [address, *parts])
 
 
-def _load(width: int, item_bytes: int, convert: Callable) -> Callable:
-    words = _as_words(width, item_bytes)
+def _load(width: int, item_bytes: int, convert: Callable, space: str) -> Callable:
+    words = _as_words(width, item_bytes, space)
 
     @intrinsic
-    def load(typingctx, registers, first, tensor, at):
+    def load(typingctx, registers, first, memory, at):
         def codegen(context, builder, signature, arguments):
-            source = _element(context, builder, signature.args[2], *arguments[2:])
+            place = context, builder, signature.args[2], *arguments[2:]
+            source = _element(*place)
             target = _element(context, builder, signature.args[0], *arguments[:2])
             vector = ir.VectorType(source.type.pointee, width)
             if words:
-                loaded = builder.bitcast(_load_words(builder, source, words), vector)
+                loaded = builder.bitcast(_load_words(builder, _words_address(*place, space), words, space), vector)
             else:
                 loaded = builder.load(_in_global(builder, source, vector), align=width * item_bytes)
             for k in range(width):
@@ -83,31 +97,33 @@ def _load(width: int, item_bytes: int, convert: Callable) -> Callable:
                 builder.store(value, builder.gep(target, [number]))
             return context.get_dummy_value()
 
-        return types.void(registers, first, tensor, at), codegen
+        return types.void(registers, first, memory, at), codegen
 
     return load
 
 
-def _store(width: int, item_bytes: int, convert: Callable) -> Callable:
-    words = _as_words(width, item_bytes)
+def _store(width: int, item_bytes: int, convert: Callable, space: str) -> Callable:
+    words = _as_words(width, item_bytes, space)
 
     @intrinsic
-    def store(typingctx, registers, first, tensor, at):
+    def store(typingctx, registers, first, memory, at):
         def codegen(context, builder, signature, arguments):
+            place = context, builder, signature.args[2], *arguments[2:]
             source = _element(context, builder, signature.args[0], *arguments[:2])
-            target = _element(context, builder, signature.args[2], *arguments[2:])
+            target = _element(*place)
             vector = ir.Constant(ir.VectorType(target.type.pointee, width), ir.Undefined)
             for k in range(width):
                 number = ir.Constant(I32, k)
                 value = convert(builder, builder.load(builder.gep(source, [number])))
                 vector = builder.insert_element(vector, value, number)
             if words:
-                _store_words(builder, target, builder.bitcast(vector, ir.VectorType(I32, words)), words)
+                _store_words(builder, _words_address(*place, space),
+                             builder.bitcast(vector, ir.VectorType(I32, words)), words, space)
             else:
                 builder.store(vector, _in_global(builder, target, vector.type), align=width * item_bytes)
             return context.get_dummy_value()
 
-        return types.void(registers, first, tensor, at), codegen
+        return types.void(registers, first, memory, at), codegen
 
     return store
 
@@ -117,13 +133,11 @@ def _as_it_is(builder, value):
 
 
 def _f16_value(builder, bits):
-    assembly = ir.InlineAsm(ir.FunctionType(F32, [I16]), "cvt.f32.f16 $0, $1;", "=f,h")
-    return builder.call(assembly, [bits])
+    return builder.fpext(builder.bitcast(bits, F16), F32)
 
 
 def _f16_bits(builder, value):
-    assembly = ir.InlineAsm(ir.FunctionType(I16, [F32]), "cvt.rn.f16.f32 $0, $1;", "=h,f")
-    return builder.call(assembly, [value])
+    return builder.bitcast(builder.fptrunc(value, F16), I16)
 
 
 def _bf16_value(builder, bits):
@@ -144,6 +158,7 @@ def vector_functions() -> dict[str, Callable]:
     for name, dtype in DTYPES.items():
         value, bits = CONVERSIONS.get(name, (_as_it_is, _as_it_is))
         for width in vector_widths(dtype):
-            found[f"load_{name}x{width}"] = _load(width, dtype.bytes, value)
-            found[f"store_{name}x{width}"] = _store(width, dtype.bytes, bits)
+            for space, place in (("global", ""), ("shared", "shared_")):
+                found[f"load_{place}{name}x{width}"] = _load(width, dtype.bytes, value, space)
+                found[f"store_{place}{name}x{width}"] = _store(width, dtype.bytes, bits, space)
     return found

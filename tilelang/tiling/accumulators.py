@@ -18,6 +18,7 @@ from collections.abc import Callable
 from tilelang.ir.core import Op, Value
 from tilelang.tiling.dot_plans import DotPlans
 from tilelang.tiling.elements import Elements
+from tilelang.tiling.exchange import order_of
 from tilelang.tiling.fusion import Fusion
 from tilelang.tiling.held import DotLayout, Layout
 from tilelang.tiling.homes import Homes
@@ -66,7 +67,7 @@ class Accumulators:
             self._rows_to_shared(value, result, held)
         elif layout is None and isinstance(held, DotLayout):
             self.homes.registers[result] = registers = self.fusion.new_registers(result)
-            _Exchange(self, held, result).run(registers, self.homes.fragments[value], to_fragments=False)
+            _Exchange(self, held, result).to_linear(self.homes.fragments[value], registers)
         elif isinstance(layout, RowLayout):
             self._rows_from_shared(value, result, layout)
         elif layout is not None:
@@ -76,7 +77,7 @@ class Accumulators:
         """A new local array with a tile's elements in this layout."""
         fragments = self.write.local(f"{name}_fragments", tile.dtype, layout.registers)
         if tile in self.homes.registers and tile not in self.homes.shared:
-            _Exchange(self, layout, tile).run(self.homes.registers[tile], fragments, to_fragments=True)
+            _Exchange(self, layout, tile).to_fragments(self.homes.registers[tile], fragments)
             return fragments
 
         def fill(register: Number) -> None:
@@ -144,40 +145,53 @@ class _Exchange:
         self.accumulators = accumulators
         self.write = accumulators.write
         self.layout = layout
+        self.order = order_of(layout, tile.dtype)
+        self.width = self.write.width(layout.shape[0] * layout.shape[1])
+        self.run = self.order.run(self.width, tile.dtype)
         self.array = self.write.shared(f"{tile.name}_slab", tile.dtype, layout.slab_size)
 
-    def run(self, linear: Value, fragments: Value, *, to_fragments: bool) -> None:
+    def to_fragments(self, linear: Value, fragments: Value) -> None:
         for slab in range(self.layout.slabs):
-            if to_fragments:
-                self._each_linear(slab, lambda register, at: self._copy((linear, register), (self.array, at)))
-                self._each_fragment(slab, lambda register, at: self._copy((self.array, at), (fragments, register)))
-            else:
-                self._each_fragment(slab, lambda register, at: self._copy((fragments, register), (self.array, at)))
-                self._each_linear(slab, lambda register, at: self._copy((self.array, at), (linear, register)))
+            self._each_linear(slab, lambda *place: self._store(linear, *place))
+            self._each_fragment(slab, lambda *place: self._load(fragments, *place))
 
-    def _copy(self, source: tuple[Value, Value], target: tuple[Value, Value]) -> None:
-        self.write.write(*target, self.write.read(*source, hint="moved"))
+    def to_linear(self, fragments: Value, linear: Value) -> None:
+        for slab in range(self.layout.slabs):
+            self._each_fragment(slab, lambda *place: self._store(fragments, *place))
+            self._each_linear(slab, lambda *place: self._load(linear, *place))
 
-    def _each_fragment(self, slab: int, visit: Callable[[Value, Value], None]) -> None:
-        """visit(register of the fragments, place in the slab) for what this thread holds of a slab."""
-        each, thread = self.layout.slab_registers, self.accumulators.thread
+    def _store(self, registers: Value, register: Value, at: Value, count: int) -> None:
+        if count > 1:
+            self.write.emit.effect("shared.store_vector", self.array, at, registers, register, width=count)
+        else:
+            self.write.write(self.array, at, self.write.read(registers, register, hint="moved"))
+
+    def _load(self, registers: Value, register: Value, at: Value, count: int) -> None:
+        if count > 1:
+            self.write.emit.effect("shared.load_vector", self.array, at, registers, register, width=count)
+        else:
+            self.write.write(registers, register, self.write.read(self.array, at, hint="moved"))
+
+    def _each_fragment(self, slab: int, visit: Callable[[Value, Value, int], None]) -> None:
+        """visit(register of the fragments, place in the slab, how many neighbours) for what this thread holds of it."""
+        thread, count = self.accumulators.thread, 2 if self.order.pairs else 1
 
         def at(value: Value) -> None:
-            register = self.accumulators.number(value)
-            visit(self.layout.slab_register(slab, register).value, self.layout.slab_position(thread, register).value)
+            register = self.accumulators.number(value) * count
+            place = self.order.position(*self.layout.slab_element(thread, register))
+            visit(self.layout.slab_register(slab, register).value, place.value, count)
 
         def all_of_them() -> None:
-            self.write.fold_registers(each, (), at)
+            self.write.fold_registers(self.layout.slab_registers // count, (), at)
 
         self.accumulators.by_threads(self.layout, all_of_them)
 
-    def _each_linear(self, slab: int, visit: Callable[[Value, Value], None]) -> None:
+    def _each_linear(self, slab: int, visit: Callable[[Value, Value, int], None]) -> None:
         """The same for registers of the linear layout."""
-        rows, columns = self.layout.shape
-        width = self.write.width(rows * columns)
+        columns = self.layout.shape[1]
         for first, end, start in self.layout.slab_ranges(slab):
             def at(register: Value, number: Value, moved: int = start - first) -> None:
                 place = self.accumulators.number(number) + moved
-                visit(register, self.layout.slab_place(place).value)
+                visit(register, self.order.position(place // columns, place % columns).value, self.run)
 
-            self.write.each_place_between(first, end, at, width)
+            self.write.each_place_between(first, end, at, self.width, self.run)

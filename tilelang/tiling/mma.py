@@ -145,14 +145,13 @@ class AccumulatorLayout:
             return register + slab * self.slab_registers
         return register // 2 * 4 + register % 2 + (slab // 2 * self.pieces[1] * 4 + slab % 2 * 2)
 
-    def slab_position(self, thread: AnyNumber, register: AnyNumber) -> AnyNumber:
-        """Where in its slab an element is stored; `register` counts those of the slab."""
+    def slab_element(self, thread: AnyNumber, register: AnyNumber) -> tuple[AnyNumber, AnyNumber]:
+        """Which (row, column) of its slab an element is; `register` counts those of the slab."""
         if self.halves == 2:
             lane = thread % WARP
-            row, column = thread // WARP * 8 + lane // 4, register // 2 * 8 + lane % 4 * 2 + register % 2
-            return exchange_position(row, column, self.shape[1])
+            return thread // WARP * 8 + lane // 4, register // 2 * 8 + lane % 4 * 2 + register % 2
         slab = replace(self, shape=(self.warps[0] * PIECE[0], self.shape[1]), striped=False)
-        return exchange_position(*slab.element(thread, register), self.shape[1])
+        return slab.element(thread, register)
 
     def slab_ranges(self, slab: int) -> Iterator[tuple[int, int, int]]:
         """(first, end, start): the elements of the tile from number `first` to `end` are, row by row, the slab's from
@@ -165,10 +164,6 @@ class AccumulatorLayout:
             apart = (PIECE[0], self.warps[0] * PIECE[0]) if self.striped else (self.part[0], PIECE[0])
             first = (warp * apart[0] + piece * apart[1]) * self.shape[1] + half * size
             yield first, first + size, warp * size
-
-    def slab_place(self, number: AnyNumber) -> AnyNumber:
-        """Where the slab's element of this number, row by row, is stored."""
-        return exchange_position(number // self.shape[1], number % self.shape[1], self.shape[1])
 
 
 def _woven(at: AnyNumber) -> AnyNumber:
@@ -284,23 +279,3 @@ class MatrixRead:
             start, chunk = k + k_half * 8 + row, outer // 8 + outer_half
         return start * self.swizzle.columns + (chunk ^ self.swizzle.turn(row)) * self.swizzle.chunk
 
-
-def exchange_position(row: AnyNumber, column: AnyNumber, columns: int) -> AnyNumber:
-    """Where an f32 of a tile is in shared memory, on its way from the accumulator's layout to another or back.
-
-    Rows keep their elements, and blocks of 32 columns too; within a block the place is exclusive-ored with a number
-    made of the row's and the block's. A warp that stores one register of each lane, 8 rows of 4 columns with gaps of
-    one, or three where columns are woven, meets each bank once (of woven rows two lanes meet); and so does one whose
-    lanes each read a run of 1, 2, 4 or 8 neighbours, element by element (in rows of 32, 64 or 128; in others at most 2
-    lanes meet). `columns` is a power of two, 16 or more.
-    """
-    if columns < BLOCK:
-        return row * columns + (column ^ (row % 4 // 2 * 10 + row // 4 % 2))
-    far, farther = column // BLOCK, column // (2 * BLOCK)
-    second = row // 2 if columns == BLOCK else far  # what tells apart those that a warp reads in runs of 4
-    turn = (row ^ row // 4 ^ far ^ farther) % 2 + (second ^ row // 4) % 2 * 2 + (farther ^ row // 2) % 2 * 4
-    return row * columns + (column ^ (row % 4 * 8 + turn))
-
-
-BLOCK = 32
-"""Columns of f32 that fill all banks once."""

@@ -86,10 +86,9 @@ class PatchLayout:
         """Registers of each thread in one slab, one after another."""
         return self.registers // self.slabs
 
-    def slab_position(self, thread: AnyNumber, register: AnyNumber) -> AnyNumber:
-        """Where in its slab an element is stored; `register` counts those of the slab."""
-        row, column = self.element(thread, register)
-        return row * self.shape[1] + column
+    def slab_element(self, thread: AnyNumber, register: AnyNumber) -> tuple[AnyNumber, AnyNumber]:
+        """Which (row, column) of its slab an element is; `register` counts those of the slab."""
+        return self.element(thread, register)
 
     def slab_register(self, slab: int, register: AnyNumber) -> AnyNumber:
         """The register that is the slab's of this number."""
@@ -99,7 +98,3 @@ class PatchLayout:
         """(first, end, start): the elements of the tile from number `first` to `end` are, row by row, the slab's from
         number `start` on."""
         yield slab * self.slab_size, (slab + 1) * self.slab_size, 0
-
-    def slab_place(self, number: AnyNumber) -> AnyNumber:
-        """Where the slab's element of this number, row by row, is stored."""
-        return number

@@ -43,7 +43,7 @@ def choose_vectors(kernel: Kernel, target: Target, threads: int, dots: DotPlans 
     """The widths of a tile kernel's tiles; none without facts about the launch, or if the target has no vectors.
 
     The accumulators of `dots` on tensor cores pass through shared memory on their way to this layout, in a way that
-    suits runs of neighbours (`tilelang.tiling.mma.exchange_position`). Loads that are `copies` are in no registers.
+    suits runs of neighbours (`tilelang.tiling.exchange`). Loads that are `copies` are in no registers.
     """
     found, dots, copies = Vectors(), dots or DotPlans(), copies or CopyPlans()
     if not target.vector_bytes:

@@ -165,13 +165,17 @@ class ThreadWriter:
             carried = self.count(trips, carried, later, hint="r", unroll=True, hints=hints)
         return carried
 
-    def each_place_between(self, low: int, high: int, visit: Callable[[Value, Value], None], width: int = 1) -> None:
-        """Like `each_place`, for the elements from number `low` up to, not including, `high`; `width` is the tile's."""
+    def each_place_between(self, low: int, high: int, visit: Callable[[Value, Value], None], width: int = 1,
+                           run: int = 1) -> None:
+        """Like `each_place`, for the elements from number `low` up to, not including, `high`; `width` is the tile's.
+
+        With a `run`, which divides the width, for the first of so many neighbours only.
+        """
         block = self.threads * width
         first, end = low // block * width, -(-high // block) * width
 
         def guarded(step: Value) -> None:
-            register = self.index.add(step, self.index.number(first))
+            register = self.index.add(self.index.times(step, run), self.index.number(first))
             number, tests = self.number_at(register, width), []
             if low % block:
                 tests.append(self.emit.op("ge", number, self.index.number(low), hint="inside"))
@@ -179,7 +183,7 @@ class ThreadWriter:
                 tests.append(self.emit.op("lt", number, self.index.number(high), hint="inside"))
             self.when_all(tests, lambda: visit(register, number))
 
-        self.fold_registers(end - first, (), guarded)
+        self.fold_registers((end - first) // run, (), guarded)
 
     def when_all(self, tests: Sequence[Value], then: Body) -> None:
         """`if` all tests hold; no `if` without a test."""
