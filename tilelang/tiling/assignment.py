@@ -43,6 +43,8 @@ LINEAR_SIDE, HELD_SIDE = "linear", "held"
 
 def minimise(kernel: Kernel) -> Kernel:
     """The pass."""
+    if not anchors_of(kernel):
+        return kernel
     plain = without_layouts(kernel, but_of_dots=True)
     return converted(plain, assign(plain, anchors_of(plain)))
 
