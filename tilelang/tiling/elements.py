@@ -15,6 +15,7 @@ from tilelang.diagnostics import InternalError
 from tilelang.dtypes import DTYPES, I32, I64
 from tilelang.ir.core import Op, Value
 from tilelang.ir.tile_ops import COMPARE, TILE_OPS
+from tilelang.memory.axis import AxisAnalysis
 from tilelang.passes.ranges import Range
 from tilelang.semantics.types import TileType
 from tilelang.tiling.bank_layout import BankLayout, Folded
@@ -48,8 +49,9 @@ class Place:
 class Elements:
     """Writes the computation of single elements."""
 
-    def __init__(self, write: ThreadWriter, homes: Homes, ranges: Mapping[str, Range]):
+    def __init__(self, write: ThreadWriter, homes: Homes, ranges: Mapping[str, Range], axis: AxisAnalysis):
         self.ranges = ranges
+        self.axis = axis
         self.write = write
         self.homes = homes
 
@@ -168,6 +170,9 @@ class Elements:
             return self.write.constant(op.attrs["value"], value.dtype)  # type: ignore[arg-type]
         if op.name == "iota":
             return self._convert(coordinates[0], value)
+        if op.name in ("lt", "ge") and coordinates:  # neighbours on one side of a bound: as the first of them
+            start = self.write.index.run_start(coordinates[-1], self.axis.of(value).alike)
+            coordinates = (*coordinates[:-1], start)
         if TILE_OPS[op.name].elementwise:
             return self.compute(op, [self.at_coordinates(v, coordinates, memo) for v in op.operands])
         (source,) = op.operands

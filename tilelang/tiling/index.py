@@ -12,6 +12,7 @@ from tilelang.dtypes import I32
 from tilelang.ir.core import Value
 from tilelang.ir.emit import Emitter
 from tilelang.semantics.types import TileType
+from tilelang.tiling.runs import Known, cut, exactly
 
 INDEX = TileType(I32)
 
@@ -23,6 +24,8 @@ class IndexArithmetic:
         self.emit = emit
         self.constant = constant
         self._known: dict[Value, int] = {}
+        self._about: dict[Value, Known] = {}
+        self._terms: dict[Value, tuple[Value, Value]] = {}
 
     def number(self, value: int) -> Value:
         """An i32 constant that later arithmetic can see through."""
@@ -37,14 +40,18 @@ class IndexArithmetic:
             return b
         if self._known.get(b) == 0:
             return a
-        return self.emit.op("add", a, b, hint=hint)
+        made = self.emit.op("add", a, b, hint=hint)
+        self._terms[made] = a, b
+        return self._note(made, self.about(a) + self.about(b))
 
     def times(self, a: Value, factor: int) -> Value:
         if a in self._known:
             return self.number(self._known[a] * factor)
         if factor == 0:
             return self.number(0)
-        return a if factor == 1 else self.emit.op("mul", a, self.number(factor), hint="at")
+        if factor == 1:
+            return a
+        return self._note(self.emit.op("mul", a, self.number(factor), hint="at"), self.about(a).times(factor))
 
     def quotient(self, a: Value, divisor: int) -> Value:
         if a in self._known:
@@ -60,9 +67,32 @@ class IndexArithmetic:
             return self.number(self._known[a] % divisor)
         if divisor == 1:
             return self.number(0)
-        if _is_power_of_two(divisor):
-            return self.emit.op("and", a, self.number(divisor - 1), hint="j")
-        return self.emit.op("mod", a, self.number(divisor), hint="j")
+        name, number = ("and", divisor - 1) if _is_power_of_two(divisor) else ("mod", divisor)
+        return self._note(self.emit.op(name, a, self.number(number), hint="j"), self.about(a).remainder(divisor))
+
+    def run_start(self, a: Value, run: int) -> Value:
+        """The first number of the run of `run` neighbours, or of a shorter one in it, that `a` is in."""
+        terms = self._all_terms(a)
+        run = cut([self.about(term) for term in terms], run)
+        if run == 1:
+            return a
+        start = self.number(0)
+        for term in terms:
+            start = self.add(start, term) if self.about(term).divisor >= run else start
+        return start
+
+    def about(self, a: Value) -> Known:
+        return exactly(self._known[a]) if a in self._known else self._about.get(a, Known())
+
+    def _note(self, made: Value, known: Known) -> Value:
+        self._about[made] = known
+        return made
+
+    def _all_terms(self, a: Value) -> list[Value]:
+        if a not in self._terms:
+            return [a]
+        left, right = self._terms[a]
+        return [*self._all_terms(left), *self._all_terms(right)]
 
     def exclusive_or(self, a: Value, b: Value) -> Value:
         if a in self._known and b in self._known:

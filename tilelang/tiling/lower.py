@@ -25,6 +25,7 @@ from tilelang.diagnostics import InternalError, Sink
 from tilelang.ir.access import access
 from tilelang.ir.core import Block, Kernel, Op, TensorType, Value
 from tilelang.ir.tile_ops import TILE_OPS
+from tilelang.memory.axis import AxisAnalysis
 from tilelang.memory.barriers import place_barriers
 from tilelang.memory.shared import share_memory
 from tilelang.passes.bounds import value_ranges
@@ -113,7 +114,7 @@ class _Lowering:
         dots = plans.dots
         self.homes = Homes(swizzles=dots.swizzles, word_swizzles=dots.word_swizzles, plans=dots.fragments, banks=banks)
         ranges = value_ranges(kernel)
-        self.elements = Elements(self.write, self.homes, ranges)
+        self.elements = Elements(self.write, self.homes, ranges, AxisAnalysis(kernel))
         uses = Uses(kernel)
         self.fusion = Fusion(self.write, self.homes, self.elements, uses, self._member)
         self.accesses = Accesses(self.write, self.homes, self.elements, ranges)
