@@ -84,7 +84,7 @@ def library_names() -> list[str]:
     found += [f"{way}_{d}x{width}" for way in ("load", "store", "load_shared", "store_shared") for d in DTYPES
               for width in vector_widths(DTYPES[d])]
     found += [*INTRINSICS, *GROUP_INTRINSICS]
-    return [*found, "maximum_float", "minimum_float", "sign_f32", "sign_f64", "isnan", "isinf", "rand",
+    return [*found, "block_id", "maximum_float", "minimum_float", "sign_f32", "sign_f64", "isnan", "isinf", "rand",
             "shuffle_xor", "shuffle_lane", "shuffle_up", "shuffle_down", "randn", "randint", "log_assert", "log_print"]
 
 

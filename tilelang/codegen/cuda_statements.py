@@ -70,7 +70,7 @@ class Statements:
         ops = list(self.kernel.walk())
         used = {op.name for op in ops}
         if used & {"program_id", "assert", "print"}:
-            self._write(f"program = {self.make.converted(I64, 'cuda.blockIdx.x')}")
+            self._write(f"program = {self.make.converted(I64, self.make.call('block_id'))}")
         if "thread_id" in used:
             self._write(f"t = {self.make.converted(I32, 'cuda.threadIdx.x')}")
 

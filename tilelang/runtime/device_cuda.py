@@ -15,6 +15,7 @@ from collections.abc import Callable
 import numpy as np
 from llvmlite import ir
 from numba import cuda
+from numba.core import cgutils
 from numba.cuda import libdevice, types
 from numba.cuda.extending import intrinsic
 
@@ -63,6 +64,31 @@ f64_bits = _reinterpret(types.float64, types.int64)
 f16_bits = _unary(types.float32, types.uint16, lambda b, x: b.bitcast(b.fptrunc(x, _HALF), ir.IntType(16)))
 f16_value = _unary(types.uint16, types.float32, lambda b, bits: b.fpext(b.bitcast(bits, _HALF), ir.FloatType()))
 f16_bits_of_f64 = ptx(types.float64, types.uint16, "cvt.rn.f16.f64")
+
+
+# ------------------------------------------------------------------------------------ the program's number
+
+MOST_BLOCKS = 2**31 - 1
+"""Of a grid, along x."""
+
+
+@intrinsic
+def block_id(typingctx):
+    """`cuda.blockIdx.x`, and LLVM is told that it is not negative.
+
+    To numba a negative index counts from the end: without this, it tests each index that is made of the number.
+    """
+
+    def codegen(context, builder, signature, arguments):
+        integer = ir.IntType(32)
+        name = "llvm.nvvm.read.ptx.sreg.ctaid.x"
+        read = cgutils.get_or_insert_function(builder.module, ir.FunctionType(integer, []), name)
+        number = builder.call(read, [])
+        limits = [ir.Constant(integer, limit) for limit in (0, MOST_BLOCKS)]
+        number.set_metadata("range", builder.module.add_metadata(limits))
+        return number
+
+    return types.int32(), codegen
 
 
 # ------------------------------------------------------------------------------------ real functions

@@ -45,6 +45,7 @@ REAL = [f"{name}_{dtype}" for name in (
 
 f32_bits, f32_of_bits, f64_bits = hardware.f32_bits, hardware.f32_of_bits, hardware.f64_bits
 globals().update(vector_functions() | dynamic_functions() | approximations())
+block_id = hardware.block_id
 shuffle_xor, shuffle_lane = hardware.shuffle_xor, hardware.shuffle_lane
 shuffle_up, shuffle_down = hardware.shuffle_up, hardware.shuffle_down
 f16_bits, f16_value, f16_bits_of_f64 = hardware.f16_bits, hardware.f16_value, hardware.f16_bits_of_f64

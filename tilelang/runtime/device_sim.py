@@ -61,6 +61,13 @@ def bf16_bits(x):
     return np.float32(x).astype(ml_dtypes.bfloat16).view(np.uint16)
 
 
+# ------------------------------------------------------------------------------------ the program's number
+
+
+def block_id():
+    return np.int32(threading.current_thread().blockIdx.x)
+
+
 # ------------------------------------------------------------------------------------ real functions
 
 
