@@ -5,10 +5,14 @@ Every fact of the launch that one side is told, the other is told too: all addre
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
+from tilelang.bench.worker import KERNELS
 from tilelang.dtypes import F16, F32, DType
 from tilelang.semantics.binding import ScalarFact, TensorFact
+
+APPROXIMATE = Path(__file__).with_name("approximate.tile")
 
 TRITON_TYPES = {F32: "*fp32", F16: "*fp16"}
 
@@ -18,7 +22,8 @@ class GpuCase:
     """One kernel. `tensors`: element type and shape of each, in the order of the parameters; a scalar f32 has None.
 
     `flops`: multiplications and additions of the dots in one trip of the kernel's loop, 0 where there is no loop.
-    `triton_dims`: the extents that Triton's kernel takes; all its pointers come first.
+    `triton_dims`: the extents that Triton's kernel takes; all its pointers come first. `approximate`: the kernel is
+    that of `approximate.tile`, whose arithmetic is what Triton makes of its kernel, not the library's.
     """
 
     name: str
@@ -30,6 +35,12 @@ class GpuCase:
     warps: int = 4
     stages: int = 3
     flops: int = 0
+    approximate: bool = False
+
+    @property
+    def path(self) -> Path:
+        """The file with the kernel."""
+        return APPROXIMATE if self.approximate else KERNELS / f"{self.kernel}.tile"
 
     @property
     def arguments(self) -> list[TensorFact | ScalarFact]:
@@ -48,7 +59,13 @@ _ROWS, _ROW, _PER_ROW = (F32, (4096, 1024)), (F32, (1024,)), (F32, (4096,))
 _LONG, _SQUARE, _HEADS = (F32, (1 << 20,)), (F16, (1024, 1024)), (F16, (8, 1024, 64))
 _TILES = {"BM": 128, "BN": 128, "BK": 32}
 
-GPU_CASES = (
+def _as_triton(case: GpuCase) -> GpuCase:
+    """The case once more with Triton's arithmetic."""
+    kernel, rest = case.name.split(", ", 1)
+    return replace(case, name=f"{kernel}, approximate, {rest}", approximate=True)
+
+
+_EXACT = (
     GpuCase("vector add, f32, 1024 a program", "vector_add", {"x": _LONG, "y": _LONG, "z": _LONG}, {"BLOCK": 1024},
             ("N",), {"BLOCK": 1024}),
     GpuCase("softmax, f32, rows of 1024", "softmax", {"x": _ROWS, "y": _ROWS}, {}, ("N",), {"BLOCK": 1024}),
@@ -66,3 +83,7 @@ GPU_CASES = (
             {"BM": 64, "BN": 64, "warps": 4, "stages": 2}, ("M", "N", "D"), {"BM": 64, "BN": 64, "WIDTH": 64},
             stages=2, flops=2 * 2 * 64 * 64 * 64),
 )
+
+GPU_CASES = tuple(row for case in _EXACT for row in (
+    (case, _as_triton(case)) if case.kernel in ("softmax", "layer_norm", "attention") else (case,)))
+"""All rows. Those of softmax, layer norm and attention compare like with like where they are "approximate"."""

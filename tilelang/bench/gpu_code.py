@@ -21,7 +21,6 @@ from typing import Any
 
 import tilelang
 from tilelang.bench.gpu_cases import GpuCase
-from tilelang.bench.worker import KERNELS
 from tilelang.runtime import cuda_compile, sass
 from tilelang.tiling.targets import TARGETS, Target
 
@@ -95,7 +94,7 @@ def our_figures(case: GpuCase, target: Target) -> Figures:
     Raises:
         CompileError: E0630, the extra `cuda` is not installed; or the kernel does not compile for the target.
     """
-    program = tilelang.load(KERNELS / f"{case.kernel}.tile")
+    program = tilelang.load(case.path)
     metas: dict[str, Any] = dict(case.metas)
     compiled = program[case.kernel].compile(*case.arguments, target=target.name, **metas)
     if compiled.cuda is None or compiled.thread_ir is None:
