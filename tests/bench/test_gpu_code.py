@@ -9,8 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import tilelang
 from tests.runtime.test_sass import PRODUCT, STRAIGHT
 from tests.toolchain import needs_toolchain, toolchain_missing
 from tilelang.bench import gpu_code
@@ -111,6 +113,44 @@ def test_the_aims_for_a_product(warps, triton):
     assert found.local == 0 and found.wide == found.accesses > 0 and found.barriers == 1
     assert (found.tensor, found.copies) == (256 / warps, 32 / warps)
     assert 0 < found.instructions <= 1.3 * triton
+
+
+APPROXIMATE = [c for c in GPU_CASES if c.approximate]
+TRITONS = {"vector_add": (38, 41), "softmax": (160, 163), "layer_norm": (145, 156), "attention": (570, 532)}
+"""Instructions of a step that Triton 3.9 needs on sm_80 and sm_90."""
+
+
+@pytest.mark.cuda_toolchain
+@needs_toolchain
+@pytest.mark.parametrize("target", ["sm_80", "sm_90"])
+@pytest.mark.parametrize("chosen", [case("vector add"), *APPROXIMATE], ids=lambda c: c.name)
+def test_with_the_same_arithmetic_there_are_at_most_1_3_times_as_many_instructions(chosen, target):
+    found = gpu_code.our_figures(chosen, TARGETS[target])
+    triton = TRITONS[chosen.kernel][target == "sm_90"]
+    assert 0 < found.instructions <= 1.3 * triton and found.local == 0
+
+
+@pytest.mark.cuda_toolchain
+@needs_toolchain
+@pytest.mark.parametrize(("name", "target", "most"), [
+    ("softmax", "sm_80", 285), ("layer norm", "sm_80", 205), ("layer norm", "sm_90", 230), ("attention", "sm_80", 800)])
+def test_exact_arithmetic_takes_no_more_than_it_did(name, target, most):
+    """About what they take, so that a step back shows."""
+    assert 0 < gpu_code.our_figures(case(name), TARGETS[target]).instructions <= most
+
+
+@pytest.mark.parametrize("device", ["reference", "model"])
+@pytest.mark.parametrize("chosen", APPROXIMATE, ids=lambda c: c.name)
+def test_approximate_kernels_are_those_of_the_library(chosen, device):
+    """As far as devices that do not approximate can tell: smaller tensors of the same kinds, by both."""
+    rng = np.random.default_rng(3)
+    given = [rng.standard_normal((2, 24, 16) if len(tensor[1]) == 3 else (5, 40)[-len(tensor[1]):], np.float32)
+             if tensor else 0.5 for name, tensor in chosen.tensors.items() if name not in ("y", "o", "mean", "rstd")]
+    metas = {"BM": 16, "BN": 16} if chosen.kernel == "attention" else {}
+    library = next(c for c in GPU_CASES if c.kernel == chosen.kernel and not c.approximate)
+    got, wanted = (tilelang.load(c.path)[c.kernel](*given, device=device, **metas) for c in (chosen, library))
+    for a, b in zip(*(r if isinstance(r, tuple) else (r,) for r in (got, wanted)), strict=True):
+        np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-6)
 
 
 @pytest.mark.cuda_toolchain
