@@ -14,7 +14,7 @@
 #
 # **The question: how can a program do less work, and still give the same result to the last bit?**
 #
-# A **pass** takes a kernel and gives a kernel that means the same. This chapter goes through the compiler's six. For each
+# A **pass** takes a kernel and gives a kernel that means the same. This chapter goes through six of them. For each
 # it asks two things: what does it do, and what must it leave alone? The second is the harder one.
 
 # %%
@@ -207,6 +207,10 @@ optimize(kernel, observe=lambda name, made: print(f"  after {name:<7} {count(mad
 print("the passes:", ", ".join(name for name, _ in PASSES))
 
 # %% [markdown]
+# One more stands in the tuple, `reciprocals`. It makes `divide(v, s, approx=true)` a multiplication by `1 / s`, which the others
+# then share and move out of loops. It is the only pass that may change the last bits, and only where the program says so: `v / s`
+# it leaves alone.
+#
 # ## Is it still the same?
 #
 # After each pass the verifier runs. That says that the kernel is well formed, not that it means the same. For that we run

@@ -288,6 +288,30 @@ draw_bars("Instructions of the softmax for 1024 columns", [Bar(kind, (n,), str(n
           or [Bar("not shown", (0,), "the CUDA compiler is not installed")])
 
 # %% [markdown]
+# `MUFU` is the special function unit, which knows 2^x and 1 / x to some 22 bits, at once. Most of the others are there for the
+# last bits: `e / sum` must be the nearest float, for every pair of floats, and `exp` right to an ulp or two. Where a few bits less will do,
+# the program may say so, at the operation:
+
+# %% active="ipynb"
+# %%tile
+# kernel quick_softmax[BLOCK = next_pow2(N)](x: f32[M, N], out y: f32[M, N]) grid (M) {
+#     let row  = program_id(0);
+#     let cols = 0 +: BLOCK;
+#     let v    = x[row, cols] else -inf;
+#     let e    = exp(v - max(v, axis=0), approx=true);
+#     y[row, cols] = divide(e, sum(e, axis=0), approx=true);
+# }
+
+# %%
+quick = quick_softmax.compile(np.zeros((1, 1024), np.float32), target="sm_80")
+compare_gpu({"exact": of_width(1024), "approximate": quick}, "MUFU.EX2", "MUFU.RCP", "FCHK", "FMUL", "FFMA", "CALL")
+
+# %% [markdown]
+# Eight exponentials a thread are now eight multiplications by log2(e) and eight `MUFU.EX2`, and the row's sum is turned over once: the
+# tile is multiplied by 1 / sum. How far off that may be stands in the [language reference](../grammar/LANGUAGE.md), under "Approximate
+# arithmetic". Only a GPU makes use of it.
+
+# %% [markdown]
 # ## Reading the CPU's instructions
 #
 # On x86-64 a register `ymm` holds 8 floats, `zmm` 16, `xmm` 4; instructions that end in `ps` work on all of them, those that
@@ -371,6 +395,7 @@ for device in ("reference", "cpu", "model", "simulator"):
 # What can be asked: `+ - * /` and `sqrt` of single elements must be right to the last bit, as the standard for floats, IEEE 754,
 # says. Functions such as `exp` have an error of a few ulp. Sums may be taken in any order, so for n terms the error may grow, at worst in
 # proportion to n, usually like the root of n. Tests compare with a computation in 64 bits, and allow that much and no more.
+# With `approx=true` more is allowed, but just as definitely: for `exp(x)`, 2 + 1.2 |x| ulp.
 #
 # ## Is it any good?
 #
