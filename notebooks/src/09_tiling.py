@@ -28,9 +28,13 @@ import numpy as np
 from course.extra import blocked_place
 from course.pictures import Bar, Cell, draw_bars, draw_butterfly, draw_cells, draw_grid, draw_holdings, linked
 from tilelang.machine.execute import execute
+from tilelang.tiling.assignment import price
+from tilelang.tiling.laying_out import lay_out
 from tilelang.tiling.layout import LinearLayout, delinearize, linearize
+from tilelang.tiling.min_cut import NEVER, Network
 from tilelang.tiling.mma import AccumulatorLayout, a_element, arrange_warps, b_element, c_element, matrix_element
 from tilelang.tiling.patch_layout import PatchLayout
+from tilelang.tiling.targets import TARGETS
 
 # %load_ext tilelang.notebook
 
@@ -282,9 +286,9 @@ draw_holdings(down, thread=37, title="down: neighbouring lanes are in different 
 
 # %% [markdown]
 # **What this compiler does.** It loads and stores in the linear layout, with vectors where chapter 10 can prove that they
-# are allowed. Products of matrices get a layout of their own, and what is computed from a product for another one stays in it. Everything else takes what it finds, and reductions work with
-# whatever split of a row the layout brings. It is a simple policy. Triton's compiler assigns a layout to each value,
-# inserts conversions where they clash, and then tries to remove them again.
+# are allowed. Products of matrices insist on layouts of their own. Each tile in between gets the layout with which the
+# fewest bytes have to move, and where two layouts meet stands a conversion: see *Who decides, and when*, below. Reductions
+# work with whatever split of a row the layout brings.
 #
 # ## Lowering: from tiles to one thread
 #
@@ -540,8 +544,9 @@ draw_bars("Where 1024 elements go", [Bar(name, moved(a, b), " / ".join(map(str, 
 # %% [markdown]
 # `strips` and `pairs` give a warp the same rows, and differ only inside of it. In the bits of before the answer takes no counting: a warp bit of one layout that is a lane or register bit in the other
 # means shared memory. This compiler moves tiles between layouts through shared memory, in slabs, so that little of it is needed
-# ([`accumulators.py`](../tilelang/tiling/accumulators.py)), and it tries to do so seldom: once behind the loop of a matrix
-# product, say. To avoid conversions is worth more than to make them fast.
+# ([`accumulators.py`](../tilelang/tiling/accumulators.py)): pairs go in, chunks of 16 bytes come out, and the order there is
+# such that both meet all banks ([`exchange.py`](../tilelang/tiling/exchange.py)). To avoid conversions is worth more than
+# to make them fast.
 #
 # ## Tensor cores: layouts that the hardware fixes
 #
@@ -703,6 +708,87 @@ print("on the model the same as the interpreter:",
 # 10). The exponential is computed where the accumulator is ([`fragments.py`](../tilelang/tiling/fragments.py)), and sums along its rows need two shuffles, among the four
 # lanes that share a row.
 #
+# ### Who decides, and when
+#
+# Before there are threads, three small passes on tile IR give each tile its layout
+# ([`laying_out.py`](../tilelang/tiling/laying_out.py)). Take a layer of a neural network: a product, an activation, rounded
+# and stored.
+
+# %% active="ipynb"
+# %%tile
+# kernel layer[BM = 64, BN = 64, BK = 32](x: f16[M, K], w: f16[K, N], out y: f16[M, N])
+#        grid (cdiv(M, BM), cdiv(N, BN)) {
+#     let rows = program_id(0) * BM +: BM;
+#     let cols = program_id(1) * BN +: BN;
+#     var acc  = zeros([BM, BN], f32);
+#     for k in range(0, K, BK) {
+#         acc = dot(x[rows, k +: BK], w[k +: BK, cols], acc);
+#     }
+#     y[rows, cols] = (acc * sigmoid(acc)) as f16;
+# }
+
+# %%
+halves = [generator.standard_normal((128, 128)).astype(np.float16) for _ in range(2)]
+optimized = layer.compile(*halves, target="sm_80").optimized
+
+
+def tell(kernel):
+    """The ops that make tiles of the accumulator's shape: result, op, operands of this shape, layout."""
+    for op in kernel.walk():
+        if op.results and op.name != "const" and op.result.shape == (64, 64):
+            layout = op.attrs.get("layout", op.attrs.get("layouts", ("",))[0])
+            made_of = ", ".join(str(v) for v in op.operands if v.shape == (64, 64))
+            print(f"    {op.result!s:<14} = {op.name:<15} {made_of:<26} {layout or '-'}")
+
+
+passes = {}
+lay_out(optimized, TARGETS["sm_80"], observe=lambda name, kernel: passes.update({name: kernel}))
+for name, kernel in passes.items():
+    print(f"after {name}:")
+    tell(kernel)
+
+# %% [markdown]
+# The last column is the layout in which the result is held; `-` is the linear one.
+#
+# 1. **anchors** asks the dots. The accumulator is held by 2 x 2 warps of tensor cores.
+# 2. **conversions** makes that right, not fast: everybody else is linear, the loop's accumulator too, so it is converted
+#    twice in every trip.
+# 3. **minimise** chooses the other layouts. The loop carries what the tensor cores hold. The activation is computed there too,
+#    and even the rounding, so that a tile of halves is converted and not one of floats.
+#
+# What does a block move through shared memory, conversions and operands of the products together? The loop is taken to make 8
+# trips.
+
+# %%
+for name, kernel in list(passes.items())[1:]:
+    size, tiles = price(kernel)
+    print(f"{name:<12} {size:>9,} bytes, {tiles} tiles")
+
+# %% [markdown]
+# How is the best choice found? Every tile is on one of two sides, linear or held as the dots are; some have no choice. A
+# tile whose users are on the other side costs its bytes. To part two sides at the least price is an old problem: the
+# **minimum cut** of a network, and as much as flows from one end to the other is what the cheapest cut costs
+# ([`min_cut.py`](../tilelang/tiling/min_cut.py), [`assignment.py`](../tilelang/tiling/assignment.py)). A small one:
+
+# %%
+network = Network()
+for start, end, size in (("loaded, linear", "sum", 8), ("sum", "rounded", 4), ("product, held", "sum", 4),
+                         ("rounded", "stored, linear", 2)):
+    network.edge(start, end, size)
+    network.edge(end, start, size)
+network.edge("linear", "loaded, linear", NEVER)
+network.edge("linear", "stored, linear", NEVER)
+network.edge("product, held", "held", NEVER)
+cost, held = network.cut("linear", "held")
+print("cut:", cost, "held with the product:", sorted(held - {"held", "product, held"}) or "nothing more")
+
+# %% [markdown]
+# A residual connection: the tile that is loaded (8) would have to be converted to be added where the product is; so the product
+# (4) is converted instead. Make the loaded tile smaller (1), and sum and rounding change sides.
+#
+# Attention is the same problem with more tiles: that its scores never leave the registers is no rule in this compiler, it is
+# the cheapest cut.
+#
 # ### And without tensor cores
 #
 # For f32 a thread multiplies by itself. It takes some rows and some columns, so that what it reads is used several times:
@@ -800,12 +886,13 @@ print("rows add up to 1:", np.allclose(shares.sum(axis=1), 1))
 #   needs another's element.
 # - A **reduction** climbs: registers, **shuffles** in a warp (a **butterfly**), shared memory between warps.
 # - A **broadcast** or **transpose** is a **recipe**: an element is fetched from where it is.
-# - A **conversion** costs nothing, shuffles or shared memory, as far as its elements travel.
+# - A **conversion** costs nothing, shuffles or shared memory, as far as its elements travel. Dots are **anchors**; the layouts
+#   in between follow from a **minimum cut**, which leaves the fewest bytes to convert.
 # - **mma** multiplies **fragments**, shares of small matrices in the lanes of a warp; **ldmatrix** brings them there.
 #
-# **Where this differs from the real thing.** Triton gives each value a layout, starting from blocked ones that fit the memory
-# accesses, and has passes that propagate, hoist and remove conversions. For us, memory decides for all tiles of a size. Triton
-# also converts by shuffles where the elements stay in their warp. On Hopper (`sm_90`) a group of four warps
+# **Where this differs from the real thing.** Triton starts from blocked layouts, one for each memory access, and has passes
+# that propagate, hoist and remove conversions step by step. For us, all tiles of a size share one linear layout, and each
+# product's tiles choose between that and one more. Triton also converts by shuffles where the elements stay in their warp. On Hopper (`sm_90`) a group of four warps
 # multiplies together (`wgmma`), with operands straight from shared memory, and on Blackwell the accumulators leave the registers altogether. And
 # the layouts of `mma` differ for each element type: those for 8-bit and tf32 operands hold other shares.
 #
