@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilelang.diagnostics import Span
+from tilelang.diagnostics import Label, Span
 from tilelang.dtypes import DTYPES
 from tilelang.near import nearest
 from tilelang.semantics.accesses import check_access, check_mask, tensor_of
@@ -16,9 +16,13 @@ from tilelang.semantics.expressions import check_expr, check_value, constant_ext
 from tilelang.semantics.literals import article
 from tilelang.semantics.mistakes import Mistake, gather, known, mistake
 from tilelang.semantics.typed import Const, Typed
+from tilelang.semantics.walking import walk
 from tilelang.syntax import ast
 
 Given = tuple[Parameter, list[ast.Expr]]
+
+LESS_EXACT = ("approx", "tf32")
+"""Flags that allow another result."""
 
 
 def check_call(cx: Checker, call: ast.Call) -> Typed:
@@ -188,6 +192,8 @@ def _constant_int(cx: Checker, expr: ast.Expr, what: str) -> int:
 def _flag(cx: Checker, expr: ast.Expr, parameter: Parameter) -> bool:
     value = check_expr(cx, expr)
     if isinstance(value, Const) and value.type.dtype.is_bool:
+        if parameter.name in LESS_EXACT:
+            _warn_tuned(cx, expr, parameter)
         return value.value is True  # what is not known yet counts as false
     raise mistake(
         "E0319",
@@ -195,6 +201,21 @@ def _flag(cx: Checker, expr: ast.Expr, parameter: Parameter) -> bool:
         expr.span,
         label=f"this is {article(str(value.type))}",
     )
+
+
+def _warn_tuned(cx: Checker, expr: ast.Expr, parameter: Parameter) -> None:
+    """Tuning keeps the fastest configuration: it would choose the arithmetic too."""
+    choices = {meta.name.text: meta for meta in cx.kernel.metas if len(meta.choices) > 1}
+    for name in walk(expr):
+        meta = choices.get(name.text) if isinstance(name, ast.Name) else None
+        if meta is not None:
+            cx.warn(
+                "W0105",
+                f"tuning would choose `{parameter.name}`, and with it how exact the result is",
+                expr.span,
+                others=(Label(meta.name.span, "several choices"),),
+                help=f"give the meta a default alone, so that whoever launches decides: `{meta.name.text} = ...`",
+            )
 
 
 def _text(builtin: Builtin, expr: ast.Expr) -> str:
