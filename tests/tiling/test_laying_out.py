@@ -285,6 +285,14 @@ def test_operands_are_fed_from_registers_only_where_they_fit():
     assert not feeds(whole, dot, AccumulatorLayout((64, 64), (2, 1))) and not feeds(RowLayout(64, 4), dot, whole)
 
 
+def test_numbers_for_rows_seen_in_all_columns_can_be_an_operand():
+    """It has no fragments of its own: they are made."""
+    body = "let m = tanh(sum(s, axis=1))[:, None]; let p = broadcast_to(m, [64, 64]) as f16;" \
+           " c[rows, cols] = dot(p, b[cols, cols], s) as T;"
+    assert sum(op.attrs.get("layout") == "mma 4x1" for op in laid(after(body)).walk() if op.name == "broadcast") == 1
+    checked(body)
+
+
 # ------------------------------------------------------------------------------------ what the passes refuse
 
 

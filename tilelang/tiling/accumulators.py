@@ -51,9 +51,18 @@ class Accumulators:
         own = self.homes.fragments.get(acc)
         if own is not None and own not in self.of_loops and self.fusion.uses.ends_at(acc, op):
             return own
-        fragments = self.fusion.new_registers(acc, layout)
+        return self.copied(acc, layout)
+
+    def held(self, tile: Value, layout: DotLayout) -> Value:
+        """The fragments of a tile that is held in this layout; of a view, which has none, new ones."""
+        self.fusion.settle(tile)
+        return self.homes.fragments[tile] if tile in self.homes.fragments else self.copied(tile, layout)
+
+    def copied(self, tile: Value, layout: DotLayout) -> Value:
+        """New fragments with the elements of a tile, or of a view, that is held in this layout."""
+        fragments = self.fusion.new_registers(tile, layout)
         self.fusion.loop(layout, lambda place: self.write.write(
-            fragments, place.register, self.elements.at_place(acc, place)))
+            fragments, place.register, self.elements.at_place(tile, place)))
         return fragments
 
     # ---------------------------------------------------------------- conversions

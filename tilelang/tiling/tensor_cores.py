@@ -95,9 +95,8 @@ class TensorCores:
     def _packed(self, operand: Value, plan: MmaPlan) -> Packed:
         """The accumulators of two pieces of 16 x 8, side by side, are a fragment of 16 x 16 of A."""
         source = self.homes.plans.narrowed.get(operand, operand)
-        self.fusion.settle(source)
-        held, rows_and_columns = self.homes.fragments[source], (operand.shape[0], operand.shape[1])
-        down, across = AccumulatorLayout(rows_and_columns, plan.layout.warps).pieces
+        layout = AccumulatorLayout((operand.shape[0], operand.shape[1]), plan.layout.warps)
+        held, (down, across) = self.accumulators.held(source, layout), layout.pieces
         fragments = self.write.local(f"{operand.name}_packed", U32, FRAGMENT * down * across // 2)
 
         def pair(piece: Number) -> None:
