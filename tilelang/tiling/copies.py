@@ -1,11 +1,11 @@
 """Tiles that go from global to shared memory in chunks of 16 bytes, while the threads go on.
 
     %k = load ...; %v = load ...            copy the chunks of k; a group
-    %s = dot %q, %k, %zero                  copy the chunks of v; a group
-    ...                              ->     wait until all groups but the last have arrived; barrier
+    %s = dot %q, %k, %zero                  wait until it has arrived; barrier
+    ...                              ->     copy the chunks of v; a group
     %o = dot %p, %v, %acc                   multiply with k
                                             ...
-                                            wait until all groups have arrived; barrier
+                                            wait until it has arrived; barrier
                                             multiply with v
 
 A wait is for a thread's own copies, and the barrier behind it makes all threads' visible to all. The two are written
@@ -32,7 +32,7 @@ from tilelang.tiling.writer import ThreadWriter
 
 class Copies:
     """Writes the copies of tiles. `under_way`: those that nobody has waited for, a group each, in their order.
-    `fetched`: where those are that were fetched into registers."""
+    `fetched`: where those are that were fetched into registers. `waiting`: loads to be asked for behind a wait."""
 
     def __init__(self, write: ThreadWriter, homes: Homes, elements: Elements, accesses: Accesses, plans: CopyPlans):
         self.write = write
@@ -43,20 +43,28 @@ class Copies:
         self.chunks = Chunks(write, homes, elements, accesses)
         self.under_way: list[Value] = []
         self.fetched: dict[Value, tuple[Op, Value]] = {}
+        self.waiting: list[Op] = []
 
     def takes(self, op: Op) -> bool:
         return id(op) in self.plans.loads
 
     def start(self, op: Op) -> None:
         """Ask for the tile of a load, and for those of later loads that can be had as early."""
-        for load in (op, *self.plans.early.get(id(op), ())):
-            tile = load.result
-            if tile not in self.homes.shared:
-                with self.write.emit.at(load.span):
-                    self._ask(load, self.elements.shared_copy(tile))
-                self.under_way.append(tile)
+        behind = self.plans.behind.get(id(op), ())
+        if not self.plans.asynchronous:
+            self._ask(op, *self.plans.early.get(id(op), ()), *behind)
+        elif op not in self.waiting:
+            self._ask(op, *self.plans.early.get(id(op), ()))
+            self.waiting += behind
 
-    def _ask(self, load: Op, array: Value) -> None:
+    def _ask(self, *loads: Op) -> None:
+        for load in loads:
+            if load.result not in self.homes.shared:
+                with self.write.emit.at(load.span):
+                    self._move(load, self.elements.shared_copy(load.result))
+                self.under_way.append(load.result)
+
+    def _move(self, load: Op, array: Value) -> None:
         self.homes.shared[load.result] = array
         if self.plans.asynchronous:
             self.chunks.copy(load, array)
@@ -73,18 +81,25 @@ class Copies:
         places = [self.under_way.index(tile) for tile in map(self._source, values) if tile in self.under_way]
         if places:
             self._wait(1 + max(places))
+            self._ask_waiting()
 
     def arrive_all(self) -> None:
         """Wait for everything: what follows may not happen, or happen often."""
+        self._ask_waiting()
         if self.under_way:
             self._wait(len(self.under_way))
+
+    def _ask_waiting(self) -> None:
+        """Ask for what comes behind a tile that has arrived."""
+        loads, self.waiting = self.waiting, []
+        self._ask(*loads)
 
     @contextmanager
     def all_there(self) -> Iterator[None]:
         """While a loop is written whose trips all begin by waiting. After it, it may have made none."""
-        kept, self.under_way = self.under_way, []
+        kept, self.under_way, self.waiting = (self.under_way, self.waiting), [], []
         yield
-        self.under_way = kept
+        self.under_way, self.waiting = kept
 
     def _source(self, value: Value) -> Value:
         while value in self.homes.recipes and self.homes.recipes[value].name in VIEWS:

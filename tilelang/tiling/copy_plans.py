@@ -12,7 +12,8 @@ chunk is. What is outside is zero: another `else` is refused. Loads that do not 
 as before.
 
 A load that stands further down in the same block, and could be asked for as soon as this one, is: its copy goes on
-while the first dot multiplies.
+while the first dot multiplies. In a loop that would cost a barrier, if the last of the trip before still reads where it
+goes. So what another dot reads is asked for behind the barrier that this one's tile needs anyway.
 
 Before sm_80 there are no asynchronous copies. There the same loads are made 16 bytes at a time too, into registers, and
 stored as late as can be.
@@ -45,10 +46,12 @@ def chunk_of(load: Op) -> int:
 @dataclass(frozen=True)
 class CopyPlans:
     """`loads`: by `id` of the op, those that are copies. `early`: of some of these, the loads further down that are
-    asked for together with it, in their order. `asynchronous`: past the registers, not by way of them."""
+    asked for together with it, in their order. `behind`: those that are asked for as soon as it has arrived.
+    `asynchronous`: past the registers, not by way of them."""
 
     loads: frozenset[int] = frozenset()
     early: dict[int, tuple[Op, ...]] = field(default_factory=dict)
+    behind: dict[int, tuple[Op, ...]] = field(default_factory=dict)
     asynchronous: bool = True
 
 
@@ -58,23 +61,37 @@ def plan_copies(kernel: Kernel, target: Target, plans: DotPlans) -> CopyPlans:
     loads = frozenset(id(op) for op in kernel.walk() if op.name == "load" and rules.why_not(op) is None)
     found = CopyPlans(loads, asynchronous=target.async_copy)
     if loads:
-        _ask_early(kernel.body, found)
+        _ask_early(kernel.body, found, Uses(kernel))
     return found
 
 
-def _ask_early(block: Block, found: CopyPlans) -> None:
-    """Groups in one block: a load takes those along whose operands are computed before it."""
+def _ask_early(block: Block, found: CopyPlans, uses: Uses, *, in_loop: bool = False) -> None:
+    """Groups in one block: a load takes those along whose operands are computed before it; in a loop those that another
+    dot than its own reads come behind it."""
     place = {value: number for number, op in enumerate(block.ops) for value in op.results}
+    readers = _readers(block, uses) if in_loop else {}
     waiting = [(number, op) for number, op in enumerate(block.ops) if id(op) in found.loads]
     while waiting:
         (first, leader), *rest = waiting
         ready = [op for _, op in rest if all(place.get(v, -1) < first for v in op.operands)][:MOST_PENDING]
-        if ready:
-            found.early[id(leader)] = tuple(ready)
+        behind = [op for op in ready if readers.get(op.result, 0) > readers.get(leader.result, 0)]
+        found.early[id(leader)] = tuple(op for op in ready if op not in behind)
+        found.behind[id(leader)] = tuple(behind)
         waiting = [(number, op) for number, op in rest if op not in ready]
     for op in block.ops:
         for inner in op.blocks:
-            _ask_early(inner, found)
+            _ask_early(inner, found, uses, in_loop=in_loop or op.name in ("for", "while"))
+
+
+def _readers(block: Block, uses: Uses) -> dict[Value, int]:
+    """Where in the block the first op stands that reads a loaded tile, or a transpose of it; the op may be inside."""
+    number = {id(inner): place for place, op in enumerate(block.ops)
+              for inner in (op, *(i for body in op.blocks for i in body.walk()))}
+    found = {}
+    for tile in (op.result for op in block.ops if op.name == "load"):
+        users = [user for op in uses.of(tile) for user in (uses.of(op.result) if is_transpose(op) else [op])]
+        found[tile] = min((number[id(user)] for user in users if id(user) in number), default=len(block.ops))
+    return found
 
 
 class CopyRules:
