@@ -407,6 +407,21 @@ def test_prints_come_in_order_of_programs_and_with_whole_tiles() -> None:
     assert lines == [((program, 0), *entry) for program in range(2) for entry in one]
 
 
+def test_a_print_that_became_two_ops_is_put_together() -> None:
+    """As the whole trips of a loop and the rest of it print elements of one tile."""
+    body = constants(4) + """
+      for %c0, %c2, %c1 (%k: i32) {
+        print %t, %k {id = 0, shape = (4,), text = "tile"}
+        %e: i32 = add %t, %c2
+        print %e, %t {id = 0, shape = (4,), text = "tile"}
+        yield
+      }
+    """
+    lines: list[object] = []
+    execute(thread_kernel("", body, 2), {}, {}, (1,), output=lambda text, value, program: lines.append(value.tolist()))
+    assert lines == [[0, 0, 0, 1], [1, 1, 0, 1]]
+
+
 def test_deep_nesting() -> None:
     """Deeper than Python's own recursion limit allows; built by hand, for the text parser stops earlier."""
     shell = thread_kernel("%y: out i32[4]", "%c: bool = lt %t, %c2\nglobal.store %y, %tw, %c1", 4)

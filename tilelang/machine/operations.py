@@ -228,7 +228,7 @@ def printing(step: Step, lanes: Lanes, batch: Batch) -> None:
     for lane, program in enumerate(programs.tolist()):
         if alive is None or alive[program]:
             value = None if values is None else values[lane]
-            batch.prints.add(op, step.number, program, int(elements[lane]), value)
+            batch.prints.add(op, program, int(elements[lane]), value)
 
 
 OPERATIONS: dict[str, Callable[[Step, Lanes, Batch], None]] = {

@@ -1,8 +1,8 @@
 """What the threads print, put together again.
 
 Each thread prints the elements of a tile that it holds, by their numbers. The k-th time that a program prints element e
-at one place in the text is part of its k-th print there; element 0 says where that stands among the program's
-prints.
+of one `print` of the program text is part of its k-th print there; element 0 says where that stands among the program's
+prints. One `print` may have become several ops, which share it: in a loop that is split, each has some of the elements.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from tilelang.ir.attrs import int_attr
 from tilelang.ir.core import Op
 
 
@@ -40,11 +41,12 @@ class Prints:
         self._at: dict[tuple[int, int], list[Print]] = defaultdict(list)
         self._seen: dict[tuple[int, int, int], int] = defaultdict(int)
 
-    def add(self, op: Op, number: int, program: int, element: int, value: np.generic | None) -> None:
-        """An element of a print that the op at `number` in the text does."""
-        turn = self._seen[number, program, element]
-        self._seen[number, program, element] += 1
-        here = self._at[program, number]
+    def add(self, op: Op, program: int, element: int, value: np.generic | None) -> None:
+        """An element that an op prints."""
+        site = int_attr(op, "id")
+        turn = self._seen[site, program, element]
+        self._seen[site, program, element] += 1
+        here = self._at[program, site]
         while len(here) <= turn:
             here.append(Print(op))
         if element == 0:
