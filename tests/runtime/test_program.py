@@ -324,3 +324,13 @@ def test_compile_gives_the_stages_without_running(program: tilelang.Program) -> 
 def test_gpu_arrays_need_their_gpu(program: tilelang.Program) -> None:
     assert "cuda:0" in refuse(program["twice"], "E0522", OnGpu((70,)))
     assert "cuda:0" in refuse(program["twice"], "E0522", X, OnGpu((140,)))
+
+
+@pytest.mark.parametrize(("meta", "code"), [("warps = 3", "E0404"), ("warps: {3}", "E0404"), ("stages = true", "E0404"),
+                                            ("B: {1, 2} = 3", "E0403"), ("B = 2 % 0.5", "E0407")])
+def test_a_wrong_declaration_of_a_meta_is_reported(meta: str, code: str) -> None:
+    """Also without a choice that could stand for the default, so that nothing is bound."""
+    program = tilelang.compile(f"kernel k[{meta}](x: f32[N], out y: f32[N]) grid (1) {{ y[0] = x[0]; }}")
+    with pytest.raises(tilelang.CompileError) as caught:
+        program["k"].compile(np.zeros(3, np.float32), np.zeros(3, np.float32), target="sm_80")
+    assert [d.code for d in caught.value.diagnostics if d.code[0] == "E"] == [code]

@@ -21,7 +21,7 @@ from tilelang.semantics.evaluation import Closure, lower
 from tilelang.semantics.mistakes import Mistake
 from tilelang.semantics.names import Names
 from tilelang.semantics.signature import MetaInfo, ParamInfo, Signature, dtype_of, signature
-from tilelang.semantics.spaces import Space, check_compiler_meta
+from tilelang.semantics.spaces import Space, check_compiler_meta, spaces
 from tilelang.semantics.walking import walk
 from tilelang.syntax import ast
 from tilelang.syntax.limits import deep_trees
@@ -110,7 +110,7 @@ class Binder:
             with deep_trees():
                 return self._reporting(args, metas, sink, dims or {})
         except Mistake as wrong:
-            _report(wrong, sink)
+            self._report(wrong, sink)
             return None
 
     def _reporting(
@@ -119,8 +119,14 @@ class Binder:
         try:
             return self._bind(args, metas, dims)
         except Mistake as wrong:
-            _report(wrong, sink)
+            self._report(wrong, sink)
             return None
+
+    def _report(self, wrong: Mistake, sink: Sink) -> None:
+        """A mistake without diagnostics is one in a meta's declaration: nobody has reported that yet."""
+        _report(wrong, sink)
+        if not wrong.diagnostics:
+            spaces(self._names, self.kernel, sink)
 
     # --- the steps, in order -----------------------------------------------------------------------
 
