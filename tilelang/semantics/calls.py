@@ -195,12 +195,10 @@ def _flag(cx: Checker, expr: ast.Expr, parameter: Parameter) -> bool:
         if parameter.name in LESS_EXACT:
             _warn_tuned(cx, expr, parameter)
         return value.value is True  # what is not known yet counts as false
-    raise mistake(
-        "E0319",
-        f"`{parameter.name}` is `true` or `false`",
-        expr.span,
-        label=f"this is {article(str(value.type))}",
-    )
+    late = value.type.dtype.is_bool and not value.type.shape
+    label = "this is no compile-time constant" if late else f"this is {article(str(value.type))}"
+    helps = "write it out, or let a meta decide" if late else ""
+    raise mistake("E0319", f"`{parameter.name}` is `true` or `false`", expr.span, label=label, help=helps)
 
 
 def _warn_tuned(cx: Checker, expr: ast.Expr, parameter: Parameter) -> None:
