@@ -127,6 +127,7 @@ def families(anchors: Mapping[Value, DotLayout]) -> list[Family]:
         together.setdefault(key, []).append(dot)
     return [Family(anchors[dots[0]], frozenset(dots)) for dots in together.values()]
 
+
 class _Sides:
     """The network for one family: its dots are on the held side, what cannot be held on the linear one.
 
@@ -178,8 +179,7 @@ class _Sides:
         if not value.shape:
             return
         shown = op.operands[0] if op is not None and is_row_view(op) else None
-        self.weights[value] = self.weights[shown] if shown in self.weights else (
-            WAYS * bytes_of(value) * trips)
+        self.weights[value] = self.weights[shown] if shown in self.weights else WAYS * bytes_of(value) * trips
         could = op is not None and value not in self.nodes and self.family.takes(value.shape) and self._could(op)
         self.nodes.setdefault(value, value if could else LINEAR_SIDE)
 
