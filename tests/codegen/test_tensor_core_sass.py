@@ -72,6 +72,14 @@ def test_a_product_by_warp_groups(dtype, tile, warps, most):
     assert resources.spills == 0 and resources.local == 0 and resources.registers <= most
 
 
+def test_attention_by_warp_groups():
+    """A step of 64 x 64 keys and d = 64: scores from shared memory, weights from registers, 4 instructions each."""
+    code, resources = machine_code("attention", F16, "sm_90a", (("BM", 64), ("BN", 64), ("warps", 4), ("stages", 2)))
+    assert code["HGMMA.64x64x16.F32"] == count(code, "HGMMA") == 8
+    assert count(code, "HMMA") == count(code, "LDSM") == 0
+    assert resources.spills == 0 and resources.local == 0 and resources.registers <= 128
+
+
 def test_the_order_of_what_warp_groups_wait_for():
     """Copies arrive, are published, all threads meet; then the products, their end, and only then the next trip."""
     matrix = TensorFact(F16, (1024, 1024))

@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 
 import tilelang
+from tests.tiling.test_fragments import ATTENTION as LIBRARY
+from tests.tiling.test_fragments import heads
 from tests.tiling.test_tensor_cores import BF16, F16, MATMUL, agrees, compiled, executed, pair
-from tilelang.ir.core import Block, Kernel
+from tilelang.ir.core import Block, Kernel, Op
 from tilelang.machine import execute
+from tilelang.machine.report import Problem
 from tilelang.memory.placement import place_arrays
 from tilelang.tiling.dot_plans import plan_dots
 from tilelang.tiling.laying_out import lay_out
@@ -19,6 +22,7 @@ from tilelang.tiling.pictures import show_layouts
 from tilelang.tiling.targets import TARGETS
 
 SM_90A = TARGETS["sm_90a"]
+CHAIN = LIBRARY.replace("stages: {2, 3}", "stages: {2, 3, 1}")
 
 
 @pytest.mark.parametrize("dtype", [F16, BF16])
@@ -79,6 +83,58 @@ def test_what_a_step_costs(warps):
     assert (executed(long, "shared.copy_async") - executed(short, "shared.copy_async")) / steps == 32
 
 
+# ------------------------------------------------------------------------------------ chains
+
+
+@pytest.mark.parametrize("dtype", [F16, BF16])
+@pytest.mark.parametrize(("shape", "metas"), [
+    ((64, 64, 64), {}), ((70, 200, 64), {}), ((1, 1, 16), {}), ((130, 33, 40), {"BN": 32}), ((40, 90, 128), {"BN": 16}),
+    ((100, 100, 32), {"CAUSAL": True}), ((200, 170, 64), {"BM": 128, "warps": 8}), ((100, 300, 64), {"stages": 3})])
+def test_attention_of_many_shapes(dtype, shape, metas):
+    """Scores by operands in shared memory, then the weights from registers."""
+    report = agrees(CHAIN, *heads(*shape, dtype), rtol=2e-3 if dtype == F16 else 2e-2, target="sm_90a", **metas)
+    assert executed(report, "shared.wgmma") > 0 == executed(report, "mma") == executed(report, "shared.load_matrix")
+    assert report.total("shared.wgmma").conflicts == 0
+
+
+@pytest.mark.parametrize("special", [np.nan, np.inf, -np.inf, 65504.0])
+def test_attention_of_extreme_numbers(special):
+    arguments = heads(70, 80, 64)
+    arguments[1][0, 3, 5] = special
+    arguments[2][1, 7, 9] = special
+    agrees(CHAIN, *arguments, rtol=2e-3, target="sm_90a")
+
+
+def test_what_a_step_of_attention_costs():
+    """Of 64 x 64 and d = 64: 8 instructions, of which 4 read A too; two barriers, since the queries are no copy of the
+    loop's."""
+    short, long = (agrees(CHAIN, *heads(64, keys, 64, count=1), rtol=2e-3, target="sm_90a") for keys in (64, 128))
+    each, other = long.total("shared.wgmma"), short.total("shared.wgmma")
+    assert (each.warps - other.warps) / 4 == 8
+    assert each.bytes - other.bytes == 4 * (64 * 16 + 16 * 64) * 2 + 4 * 16 * 64 * 2
+    assert long.barriers - short.barriers == 2
+
+
+def test_operands_in_registers_are_fenced():
+    """Without the fence of either array, the model says so."""
+    q, k, v, scale, o = heads(64, 64, 64, count=1)
+    _, thread, dims, grid = compiled(CHAIN, q, k, v, scale, o, target="sm_90a")
+    fences = [op for op in thread.walk() if op.name == "wgmma.fence"]
+    assert [str(op.operands[0].dtype) for op in fences] == ["f32", "u32", "f32"]
+    for fence in fences:
+        broken = _less(thread, fence)
+        found = execute(broken, {"q": q, "k": k, "v": v, "scale": scale, "o": o}, dims, grid).findings
+        assert any(finding.problem is Problem.UNFENCED for finding in found)
+
+
+def _less(kernel: Kernel, gone: Op) -> Kernel:
+    def block(old: Block) -> Block:
+        kept = (op for op in old.ops if op is not gone)
+        return replace(old, ops=tuple(replace(op, blocks=tuple(map(block, op.blocks))) for op in kept))
+
+    return replace(kernel, body=block(kernel.body))
+
+
 # ------------------------------------------------------------------------------------ what is missing is found
 
 
@@ -93,6 +149,17 @@ def without(kernel: Kernel, name: str) -> Kernel:
         return replace(old, ops=tuple(ops))
 
     return replace(kernel, body=block(kernel.body, False))
+
+
+@pytest.mark.parametrize("name", ["async.wait", "async.fence", "barrier", "wgmma.fence", "wgmma.commit", "wgmma.wait",
+                                  "async.commit"])
+@pytest.mark.parametrize("stages", [1, 3])
+def test_what_is_missing_in_a_chain_is_found(name, stages):
+    q, k, v, scale, o = heads(64, 192, 64, count=1)
+    _, thread, dims, grid = compiled(CHAIN, q, k, v, scale, o, target="sm_90a", stages=stages)
+    broken = without(thread, name)
+    assert broken != thread
+    assert execute(broken, {"q": q, "k": k, "v": v, "scale": scale, "o": o}, dims, grid).findings
 
 
 @pytest.mark.parametrize("name", ["async.wait", "async.fence", "barrier", "wgmma.fence", "wgmma.commit", "wgmma.wait",
@@ -133,8 +200,9 @@ ONCE = MATMUL.replace("for k in range(0, K, BK) {", "let k = 0;").replace("acc);
     (MATMUL, pair(64, 64, 64, np.float32), {}, ["tensor cores do not do it"]),
     (SEEN, pair(64, 64, 64), {}, ["an operand is used by something else"]),
     (ONCE, pair(64, 32, 64), {}, ["no loop carries its accumulator"]),
-    (ATTENTION, [np.zeros((64, 64), F16)] * 3 + [np.zeros((64, 64), np.float32)], {},
-     ["it is part of a chain that stays in registers"] * 2)])
+    (ATTENTION.replace("program_id(0) * 64 +: 64", "program_id(0) * 128 +: 128").replace("zeros([64", "zeros([128"),
+     [np.zeros((128, 64), F16)] + [np.zeros((64, 64), F16)] * 2 + [np.zeros((128, 64), np.float32)], {},
+     ["it shares rows in registers with others, and has more than 64 for each warp group"] * 2)])
 def test_what_warp_groups_do_not_do(text, arrays, metas, reasons):
     tile, thread, _, _ = compiled(text, *arrays, target="sm_90a", **metas)
     lines = [line for line in show_layouts(tile, SM_90A).splitlines() if line.startswith("  dot ")]

@@ -95,7 +95,8 @@ INTRINSICS = ("maximum_nan", "minimum_nan", "load_matrix", "load_matrix_trans", 
               *(f"wait_async_{pending}" for pending in range(MOST_PENDING + 1)))
 """Those that only a GPU has."""
 
-GROUP_INTRINSICS = ("fence_async", "wgmma_fence", "wgmma_commit", *(f"wgmma_{kind}" for kind in WGMMA_KINDS),
+GROUP_INTRINSICS = ("fence_async", "wgmma_fence", "wgmma_commit",
+                    *(f"wgmma_{kind}{end}" for kind in WGMMA_KINDS for end in ("", "_from_registers")),
                     *(f"wgmma_wait_{pending}" for pending in range(MOST_PENDING + 1)))
 """Those that only sm_90a has."""
 

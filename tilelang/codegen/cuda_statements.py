@@ -288,14 +288,21 @@ class Statements:
         self._write(f"{name} = cuda.{op.name}.array({type.size}, {dtype}{aligned})")
 
     def _product(self, op: Op) -> str:
-        """`wgmma_f16(acc, 0, a, at, 0x4000004000010000, b, at, 0x4000004001000000, 128, 0, 1)`."""
+        """`wgmma_f16(acc, 0, a, at, 0x4000004000010000, b, at, 0x4000004001000000, 128, 0, 1)`.
+
+        With A in registers `wgmma_f16_from_registers(acc, 0, a, at, b, at, 0x4000004001000000, 128, 1)`.
+        """
         a, a_at, b, b_at, acc, first = op.operands
-        described = [Descriptor(*op.attrs[name]) for name in "ab"]  # type: ignore[misc, arg-type]
-        operands = [part for array, at, which in ((a, a_at, described[0]), (b, b_at, described[1]))
-                    for part in (self._name(array), self._index(at), f"0x{which.bits:016x}")]
-        turned = [str(int(not which.along_k)) for which in described]
-        return self.make.call(f"wgmma_{op.attrs['kind']}", self._name(acc), self._index(first), *operands,
-                              str(op.attrs["columns"]), *turned)
+        places, described = {"a": (a, a_at), "b": (b, b_at)}, {}
+        for name in (name for name in "ab" if name in op.attrs):
+            described[name] = Descriptor(*op.attrs[name])  # type: ignore[misc, arg-type]
+        operands = [self._name(acc), self._index(first)]
+        for name, (array, at) in places.items():
+            operands += [self._name(array), self._index(at)]
+            operands += [f"0x{described[name].bits:016x}"] if name in described else []
+        turned = [str(int(not which.along_k)) for which in described.values()]
+        end = "" if "a" in described else "_from_registers"
+        return self.make.call(f"wgmma_{op.attrs['kind']}{end}", *operands, str(op.attrs["columns"]), *turned)
 
     def _vector(self, op: Op) -> None:
         """`load_f32x4(v_regs, c * 4, x, x_first + offset)`; of shared memory `load_shared_f32x4`."""

@@ -34,9 +34,9 @@ THREAD_OPS: dict[str, OpInfo] = {info.name: info for info in [
     OpInfo("mma", 6, "{kind}: local array and i32 index of accumulator, A and B; a warp adds a product of fragments",
            pure=False, reads=True, writes=True),
     OpInfo("shared.wgmma", 6, "{kind, columns, a, b}: array and i32 index of A, of B, local f32 array and i32 index; a "
-           "warp group starts to add the product of 64 x 16 by 16 x columns in shared memory", pure=False, reads=True,
-           writes=True),
-    OpInfo("wgmma.fence", 1, "local f32 array: what this thread did with it comes before the products that follow",
+           "warp group starts to add the product of 64 x 16 by 16 x columns in shared memory. A may be a local u32 "
+           "array of fragments as those of `mma`, without {a}", pure=False, reads=True, writes=True),
+    OpInfo("wgmma.fence", 1, "local f32 or u32 array: what this thread did with it comes before later products",
            pure=False, reads=True, writes=True, ordered=True),
     OpInfo("wgmma.commit", 0, "the products since the last commit are a group", pure=False, ordered=True),
     OpInfo("wgmma.wait", 1, "{pending}: local f32 array that the thread goes on with once all groups of products but "
@@ -85,7 +85,8 @@ THREAD_OPS: dict[str, OpInfo] = {info.name: info for info in [
 `owner`, a string on a shared or global access, says that the address decides which thread makes the access, and how: of
 two accesses with the same owner, those to one address come from one thread. `print` has the printed tile's `shape`.
 
-`placed`, true on accesses to a shared array, says that the barriers between these are written already.
+`placed`, true on accesses to a shared array, says that the barriers between these are written already; of
+`shared.wgmma` it is said of A, and `placed_b` of B.
 
 A copy that is under way may be waited for by its own thread alone; the others see it after a barrier that follows the
 wait. Until then nobody may read its place, nor may it be one that somebody still reads.

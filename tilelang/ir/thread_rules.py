@@ -99,7 +99,11 @@ def wgmma(op: Op) -> tuple[Type, ...]:
     kind, columns = op.attrs.get("kind"), op.attrs.get("columns")
     require(kind in WGMMA_KINDS, f"{{kind}} must be one of {', '.join(WGMMA_KINDS)}")
     require(isinstance(columns, int) and columns in range(8, 257, 8), "{columns} must be a multiple of 8 up to 256")
-    for place, name in ((0, "a"), (2, "b")):
+    in_registers = isinstance(op.operands[0].type, LocalType)
+    if in_registers:
+        fragment(op, 0, U32, MMA_KINDS[str(kind)][0])
+        require("a" not in op.attrs, "{a} describes shared memory")
+    for place, name in ((2, "b"),) if in_registers else ((0, "a"), (2, "b")):
         operand = op.operands[place].type
         require(isinstance(operand, SharedType) and operand.dtype.name == kind,
                 f"operand {place} must be an array of {kind} in shared memory, not a {operand}")
@@ -111,8 +115,10 @@ def wgmma(op: Op) -> tuple[Type, ...]:
 
 def accumulators(op: Op) -> tuple[Type, ...]:
     """`wgmma.fence` and `wgmma.wait`."""
-    type = op.operands[0].type
-    require(isinstance(type, LocalType) and type.dtype == F32, f"operand 0 must be a local array of f32, not a {type}")
+    type, dtypes = op.operands[0].type, (F32, U32) if op.name == "wgmma.fence" else (F32,)
+    names = " or ".join(map(str, dtypes))
+    fits = isinstance(type, LocalType) and type.dtype in dtypes
+    require(fits, f"operand 0 must be a local array of {names}, not a {type}")
     return wait(op) if op.name == "wgmma.wait" else ()
 
 

@@ -108,7 +108,8 @@ def _launch(kernel: Kernel, args: Mapping[str, np.ndarray | Scalar], dims: Mappi
     tensors = {param.name: tensor_cells(param, arrays[param.name]) for param in kernel.params if param.name in arrays}
     written = frozenset(op.operands[0].name for op in kernel.walk() if op.name in WRITES_GLOBAL)
     products = [op for op in kernel.walk() if op.name == "shared.wgmma"]
-    multiplied = frozenset(array.name for op in products for array in op.operands[:4:2])
+    multiplied = frozenset(array.name for op in products for array in op.operands[:4:2]
+                           if isinstance(array.type, SharedType))
     return Launch(threads=report.threads_per_block, grid=grid, values=values, tensors=tensors, arrays=arrays,
                   written=written, report=report, output=output, check_races=check_races, max_steps=max_steps,
                   watch=watch, multiplied=multiplied)

@@ -96,6 +96,13 @@ def multiply(step: Step, lanes: Lanes, batch: Batch) -> None:
     put_registers(step, added, acc, batch.get(acc_at), lanes, batch)
 
 
+def fragments_of_a(step: Step, array: Value, at: Value, lanes: Lanes, batch: Batch) -> np.ndarray:
+    """(programs, warps, 16, 16) of f32: an operand A of halves, of which each warp has a fragment in its registers."""
+    half = numpy_dtype(BF16 if step.op.attrs["kind"] == "bf16" else F16)
+    words = take_registers(step, array, at, MMA_KINDS[str(step.op.attrs["kind"])][0], lanes, batch)
+    return _assemble(_halves(words, half), _a_places(len(words)), (16, 16))
+
+
 def pack(step: Step, lanes: Lanes, batch: Batch) -> None:
     """Two halves in one register."""
     half = numpy_dtype(BF16 if step.op.attrs["half"] == "bf16" else F16)

@@ -2,7 +2,8 @@
 
     shared.wgmma %a, %i, %b, %j, %acc, %r      64 x 16 of %a from element %i on, n x 16 of %b from element %j on, each
                                                element at the byte that `Descriptor.address` gives; NumPy multiplies in
-                                               f32; accumulators from register %r on
+                                               f32; accumulators from register %r on. Without {a}, %a is in
+                                               registers, which must be left alone as long: that is not tested
 
 Chunks of 16 bytes are read as the hardware is said to, 8 rows of a pattern at a time: that is what wavefronts and bank
 conflicts are counted of. So each thread of the group is charged with a part of the reading, and races are found with
@@ -27,7 +28,7 @@ from tilelang.machine.operations import acting_lanes, check_arrived, check_writt
 from tilelang.machine.plan import Step
 from tilelang.machine.races import Access
 from tilelang.machine.report import Problem
-from tilelang.machine.tensor_cores import aligned, whole_warps
+from tilelang.machine.tensor_cores import aligned, fragments_of_a, whole_warps
 from tilelang.tiling.mma import AccumulatorLayout
 from tilelang.tiling.warpgroup_layout import CHUNK, GROUP, HALF, ROWS, Descriptor
 
@@ -43,7 +44,8 @@ def multiply(step: Step, lanes: Lanes, batch: Batch) -> None:
         return
     a, a_at, b, b_at, acc, acc_at = step.op.operands
     columns, reads = int_attr(step.op, "columns"), Reads()
-    left = _operand(step, (a, a_at), _descriptor(step, "a"), ROWS, reads, lanes, batch)
+    left = _operand(step, (a, a_at), _descriptor(step, "a"), ROWS, reads, lanes, batch) if "a" in step.op.attrs else (
+        _in_registers(step, a, a_at, lanes, batch))
     right = _operand(step, (b, b_at), _descriptor(step, "b"), columns, reads, lanes, batch)
     if left is None or right is None:
         return
@@ -55,12 +57,25 @@ def multiply(step: Step, lanes: Lanes, batch: Batch) -> None:
     batch.products.start(batch.registers[acc.name], batch.get(acc_at), len(added), reads, lanes)
 
 
+def _in_registers(step: Step, a: Value, a_at: Value, lanes: Lanes, batch: Batch) -> np.ndarray:
+    """(programs, groups, 64, 16) of f32: each warp of a group has 16 of the rows, as a fragment of `mma`."""
+    _check_fenced(step, a, lanes, batch)
+    warps = fragments_of_a(step, a, a_at, lanes, batch)
+    batch.registers[a.name].touched = False  # a product that reads them needs no fence before the next
+    return warps.reshape(lanes.shape[1], lanes.shape[2] // GROUP, ROWS, 16)
+
+
+def _check_fenced(step: Step, array: Value, lanes: Lanes, batch: Batch) -> None:
+    """Nothing was done with these registers since the last `wgmma.fence`, but by products."""
+    if batch.registers[array.name].touched:
+        everybody = np.ones((1, 1, 1), np.bool_)
+        batch.found(Problem.UNFENCED, step.op, step.number, lanes.among(everybody), lanes)
+
+
 def _accumulate(step: Step, added: np.ndarray, acc: Value, first: np.ndarray, lanes: Lanes, batch: Batch) -> None:
     """Add to the accumulators, which must have been fenced, but may still be in flight from products before."""
     registers = batch.registers[acc.name]
-    if registers.touched:
-        everybody = np.ones((1, 1, 1), np.bool_)
-        batch.found(Problem.UNFENCED, step.op, step.number, lanes.among(everybody), lanes)
+    _check_fenced(step, acc, lanes, batch)
     for number, value in enumerate(added):
         index = first + np.int32(number)
         acting = acting_lanes(step, index, registers.inside(index), lanes, batch)

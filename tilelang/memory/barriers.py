@@ -163,7 +163,7 @@ class _Placing:
             found.add(Access(inner.operands[0], writes, str(owner) if owner else None,
                              str(inner.attrs["kind"]) if unseen else None, placed))
             if what in ("copy_async", "wgmma"):
-                found.add(Access(inner.operands[2], writes=False, placed=placed))
+                found.add(Access(inner.operands[2], writes=False, placed=bool(inner.attrs.get("placed_b", placed))))
         return frozenset(found)
 
 

@@ -5,6 +5,8 @@ kernels.
     wgmma_fence(acc, 64)                    the 64 accumulators have the values they were given      WARPGROUP.ARRIVE
     wgmma_f16(acc, 0, a, i, 0x4000004000010000, b, j, 0x4000004001000000, 128, 0, 1)
                                             acc[64, 128] += a[64, 16] @ b[16, 128], by four warps    HGMMA.64x128x16.F32
+    wgmma_f16_from_registers(acc, 0, p, 0, b, j, 0x4000004001000000, 128, 1)
+                                            the same with A in four registers of p, two halves each
     wgmma_commit()                          the products so far form a group
     wgmma_wait_0(acc, 64)                   all groups are done, the accumulators may be used        WARPGROUP.DEPBAR
 
@@ -53,6 +55,38 @@ def _instruction(kind: str, columns: int, a_turned: int, b_turned: int) -> ir.In
     return ir.InlineAsm(type, text, constraints, side_effect=True)
 
 
+def _instruction_from_registers(kind: str, columns: int, b_turned: int) -> ir.InlineAsm:
+    """With A in four registers, which have no sign to change and are not turned."""
+    count = columns // 2
+    places, words = (", ".join(f"${n}" for n in numbers) for numbers in (range(count), range(2 * count, 2 * count + 4)))
+    text = (f"wgmma.mma_async.sync.aligned.m64n{columns}k16.f32.{kind}.{kind} {{{places}}}, {{{words}}}, "
+            f"${2 * count + 4}, 1, 1, 1, {b_turned};")
+    constraints = ",".join(["=f"] * count + [str(n) for n in range(count)] + ["r"] * 4 + ["l", "~{memory}"])
+    type = ir.FunctionType(ir.LiteralStructType([F32] * count), [F32] * count + [I32] * 4 + [I64])
+    return ir.InlineAsm(type, text, constraints, side_effect=True)
+
+
+def _product_from_registers(kind: str) -> Callable:
+    @intrinsic
+    def multiply(typingctx, acc, acc_at, a, a_at, b, b_at, b_bits, columns, b_turned):
+        """Start to add the product of a[a_at .. + 4], of all threads, and an operand in shared memory."""
+        if not all(isinstance(literal, types.IntegerLiteral) for literal in (b_bits, columns, b_turned)):
+            return None
+
+        def codegen(context, builder, signature, arguments):
+            count, turned = (literal.literal_value for literal in signature.args[7:])
+            descriptor = _descriptor(context, builder, signature, arguments, 4)
+            first, word = (element_address(context, builder, signature.args[n], *arguments[n:n + 2]) for n in (0, 2))
+            totals, words = neighbours(builder, first, count // 2), neighbours(builder, word, 4)
+            given = [*map(builder.load, totals), *map(builder.load, words), descriptor]
+            store_all(builder, builder.call(_instruction_from_registers(kind, count, turned), given), totals)
+            return context.get_dummy_value()
+
+        return types.void(acc, acc_at, a, a_at, b, b_at, b_bits, columns, b_turned), codegen
+
+    return multiply
+
+
 def _product(kind: str) -> Callable:
     @intrinsic
     def multiply(typingctx, acc, acc_at, a, a_at, a_bits, b, b_at, b_bits, columns, a_turned, b_turned):
@@ -76,10 +110,11 @@ def _product(kind: str) -> Callable:
 
 
 wgmma_f16, wgmma_bf16 = _product("f16"), _product("bf16")
+wgmma_f16_from_registers, wgmma_bf16_from_registers = _product_from_registers("f16"), _product_from_registers("bf16")
 
 
 def _around(instruction: str) -> Callable:
-    """An instruction between what was computed of some accumulators before, and what is computed of them later."""
+    """An instruction between what was computed of some registers before, and what is computed of them later."""
 
     @intrinsic
     def execute(typingctx, acc, count):
@@ -88,8 +123,9 @@ def _around(instruction: str) -> Callable:
 
         def codegen(context, builder, signature, arguments):
             number = signature.args[1].literal_value
-            constraints = ",".join(["=f"] * number + [str(n) for n in range(number)] + ["~{memory}"])
-            type = ir.FunctionType(ir.LiteralStructType([F32] * number), [F32] * number)
+            letter, item = ("f", F32) if signature.args[0].dtype == types.float32 else ("r", I32)
+            constraints = ",".join([f"={letter}"] * number + [str(n) for n in range(number)] + ["~{memory}"])
+            type = ir.FunctionType(ir.LiteralStructType([item] * number), [item] * number)
             first = element_address(context, builder, signature.args[0], arguments[0], ir.Constant(I32, 0))
             totals = neighbours(builder, first, number)
             assembly = ir.InlineAsm(type, instruction, constraints, side_effect=True)

@@ -6,8 +6,9 @@ Precondition: no layouts yet. The accumulator of a dot on tensor cores is held b
 (`tilelang.tiling.mma`). The nearer each warp's part is to a square, the fewer operands it reads. But only where warps
 have whole rows can a row's reduction stay in the warp, and the result be the next dot's operand A as it is. So both are
 tried, and priced by the bytes that the whole kernel would move through shared memory with the layouts that `minimise`
-would choose for the rest. A dot by warp groups, on a target that has them, has its rows dealt out in stripes. One by
-patches of registers has that layout; the others have none, and are linear.
+would choose for the rest. A dot by warp groups, on a target that has them, is marked `together`; its rows are dealt
+out in stripes, unless others take whole rows from it. One by patches of registers has that layout; the others have
+none, and are linear.
 
 It refuses whole rows for other elements than those of 16 bits: their operands A are made of words of shared memory.
 """
@@ -22,7 +23,7 @@ from tilelang.passes.rewrite import Rewriter
 from tilelang.tiling.assignment import assign, price
 from tilelang.tiling.conversions import converted
 from tilelang.tiling.dot_plans import MOST_REGISTERS, Proposal, added_to, propose
-from tilelang.tiling.held import DotLayout, feeds, show_layout
+from tilelang.tiling.held import TOGETHER, DotLayout, feeds, has_whole_rows, show_layout
 from tilelang.tiling.limits import threads_for
 from tilelang.tiling.mma import WARP, AccumulatorLayout
 from tilelang.tiling.targets import Target
@@ -32,26 +33,29 @@ from tilelang.tiling.warpgroup_plans import Candidate, group_layout, refusal
 
 @dataclass
 class Anchors:
-    """`layouts`: of dots, by their results. `alone`: why warp groups do not do a product, by its result."""
+    """`layouts`: of dots, by their results. `together`: those that warp groups do. `alone`: why not others."""
 
     layouts: dict[Value, DotLayout] = field(default_factory=dict)
+    together: set[Value] = field(default_factory=set)
     alone: dict[Value, str] = field(default_factory=dict)
 
 
 def anchor(kernel: Kernel, target: Target) -> Kernel:
     """The pass."""
-    layouts = choose_anchors(kernel, target).layouts
-    return _Anchoring(kernel, layouts).run() if layouts else kernel
+    found = choose_anchors(kernel, target)
+    return _Anchoring(kernel, found).run() if found.layouts else kernel
 
 
 class _Anchoring(Rewriter):
-    def __init__(self, kernel: Kernel, layouts: Mapping[Value, DotLayout]):
+    def __init__(self, kernel: Kernel, anchors: Anchors):
         super().__init__(kernel)
-        self.layouts = layouts
+        self.anchors = anchors
 
     def visit(self, op: Op) -> None:
-        if op.name == "dot" and op.result in self.layouts:
-            op = replace(op, attrs={**op.attrs, "layout": show_layout(self.layouts[op.result])})
+        if op.name == "dot" and op.result in self.anchors.layouts:
+            told = {"layout": show_layout(self.anchors.layouts[op.result])}
+            by_groups = {TOGETHER: True} if op.result in self.anchors.together else {}
+            op = replace(op, attrs={**op.attrs, **told, **by_groups})
         self.keep(op)
 
 
@@ -115,11 +119,14 @@ class _Choice:
             if proposal.kind is None:
                 continue
             dot = self.dots[value]
-            chained = self.found.layouts[value] != proposal.layout or feeds(
-                held.get(dot.operands[0]), dot, self.found.layouts[value])
-            candidate = Candidate(dot, proposal.kind, proposal.stored)
+            fed = feeds(held.get(dot.operands[0]), dot, self.found.layouts[value])
+            taken = any(result in held for user in uses.of(value) for result in user.results)
+            chained = has_whole_rows(self.found.layouts[value]) and (fed or taken)
+            candidate = Candidate(dot, proposal.kind, proposal.stored, fed)
             reason = refusal(candidate, self.threads, MOST_REGISTERS, carried, uses, chained=chained)
-            if reason is None:
-                self.found.layouts[value] = group_layout(dot, self.threads)
-            else:
+            if reason is not None:
                 self.found.alone[value] = reason
+                continue
+            self.found.together.add(value)
+            if not chained:
+                self.found.layouts[value] = group_layout(dot, self.threads)

@@ -23,10 +23,12 @@ from tilelang.ir.emit import Emitter
 from tilelang.ir.tile_ops import TILE_OPS
 from tilelang.passes.rewrite import Rewriter
 from tilelang.tiling.anywhere import Anywhere
-from tilelang.tiling.held import Layout, feeds, layouts_of, like, show_layout
+from tilelang.tiling.held import TOGETHER, Layout, feeds, layouts_of, like, show_layout
 
 Layouts = Mapping[Value, Layout]
 CONVERT = "convert_layout"
+OF_LAYOUTS = ("layout", "layouts", TOGETHER)
+"""The attributes that the passes on layouts add."""
 ROW_VIEWS = ("broadcast", "reshape")
 
 
@@ -102,7 +104,7 @@ class _Plain(Rewriter):
         elif op.name == "dot" and self.but_of_dots:
             self.keep(op)
         else:
-            self.keep(replace(op, attrs={k: v for k, v in op.attrs.items() if k not in ("layout", "layouts")}))
+            self.keep(replace(op, attrs={k: v for k, v in op.attrs.items() if k not in OF_LAYOUTS}))
 
 
 class _Insertion:

@@ -23,7 +23,7 @@ from tilelang.dtypes import BF16, DTYPES, F16, F32, I32
 from tilelang.ir.core import Kernel, Op, Value
 from tilelang.ir.thread_ops import MMA_DEPTHS
 from tilelang.tiling.fragment_plans import FragmentPlans, fragments_of
-from tilelang.tiling.held import DotLayout, layouts_of
+from tilelang.tiling.held import TOGETHER, DotLayout, layouts_of
 from tilelang.tiling.mma import DEPTH, AccumulatorLayout, Swizzle, arrange_warps
 from tilelang.tiling.mma_words import WordSwizzle
 from tilelang.tiling.patch_layout import WARP, PatchLayout
@@ -118,8 +118,8 @@ def plan_dots(kernel: Kernel, target: Target) -> DotPlans:
         if isinstance(layout, PatchLayout):
             found.patches[id(op)] = layout
         elif isinstance(layout, AccumulatorLayout) and kind is not None:
-            batches, depth = prod(op.result.shape[:-2]), op.operands[0].shape[-1]
-            plan = found.products[id(op)] = MmaPlan(layout, kind, depth, tuple(stored), batches, layout.striped)
+            batches, depth, together = prod(op.result.shape[:-2]), op.operands[0].shape[-1], TOGETHER in op.attrs
+            plan = found.products[id(op)] = MmaPlan(layout, kind, depth, tuple(stored), batches, together)
             _arrange(op, plan, found)
     for loop in (op for op in kernel.walk() if op.name == "for"):
         found.carried.update(value for value in added_to(loop, uses) if value in layouts)

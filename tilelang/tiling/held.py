@@ -26,6 +26,8 @@ Layout = DotLayout | RowLayout
 """Every layout but the linear one (`tilelang.tiling.layout`), for which None stands."""
 
 LINEAR = "linear"
+TOGETHER = "together"
+"""The attribute of dots that warp groups do."""
 STRIPED, WOVEN = "striped", {(False, False): "", (True, False): "woven rows", (False, True): "woven columns",
                              (True, True): "woven both"}
 

@@ -23,6 +23,8 @@ from dataclasses import dataclass, field, replace
 from tilelang.tiling.numbers import AnyNumber
 
 WARP = 32
+FRAGMENT = 4
+"""Registers of a fragment of 16 x 16 halves of A; of two of B."""
 PIECE = (16, 8)
 """Rows and columns of the accumulator of one instruction."""
 DEPTH = 16

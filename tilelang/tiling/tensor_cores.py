@@ -28,23 +28,14 @@ from tilelang.tiling.batches import each_product, pieces_of
 from tilelang.tiling.dot_plans import MmaPlan
 from tilelang.tiling.fusion import Fusion
 from tilelang.tiling.homes import Homes
-from tilelang.tiling.mma import WARP, AccumulatorLayout, MatrixRead
+from tilelang.tiling.mma import FRAGMENT, WARP, AccumulatorLayout, MatrixRead
 from tilelang.tiling.mma_bytes import WOVEN_FRAGMENTS, TransposedRead, selector
 from tilelang.tiling.numbers import Number
 from tilelang.tiling.warpgroup_layout import Panels
-from tilelang.tiling.warpgroups import PanelOperand, WarpGroups
+from tilelang.tiling.warpgroups import Packed, PanelOperand, WarpGroups
 from tilelang.tiling.writer import ThreadWriter
 
 U32 = DTYPES["u32"]
-FRAGMENT = 4
-"""Registers that one `load_matrix` fills."""
-
-
-@dataclass(frozen=True)
-class Packed:
-    """An operand A in registers: fragments for one step along k after another."""
-
-    array: Value
 
 
 @dataclass(frozen=True)
@@ -113,8 +104,8 @@ class TensorCores:
 
     def _together(self, plan: MmaPlan, acc: Value, left: Staged | Packed, right: Staged) -> None:
         """Warp groups add the product. What a pipelined loop has fetched is published."""
-        a, b = _in_panels(left), _in_panels(right)
-        if not (a.placed and b.placed):
+        a, b = left if isinstance(left, Packed) else _in_panels(left), _in_panels(right)
+        if not all(operand.placed for operand in (a, b) if isinstance(operand, PanelOperand)):
             self.groups.publish()
         self.groups.multiply(plan.layout, plan.kind, plan.depth, acc, a, b)
 

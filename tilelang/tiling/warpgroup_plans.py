@@ -6,12 +6,13 @@
     }
 
 An analysis: it reads the tile kernel and changes nothing. Of the dots that tensor cores do anyway, it chooses those
-whose accumulator a loop carries (`tilelang.tiling.dot_plans`) and whose rows are 64, or a multiple, for each group of
-four warps. Only a target with `wgmma` is asked for that: `sm_90a`, not `sm_90` (see `tilelang.tiling.targets`).
+whose accumulator a loop carries, and those of a chain such as attention, whose results or operands A are other dots'
+in registers. Rows are 64, or a multiple, for each group of four warps; in a chain 64, since then each warp has whole
+rows as others want them. Only a target with `wgmma` is asked for that: `sm_90a`, not `sm_90` (see
+`tilelang.tiling.targets`).
 
-It refuses what would need more than operands in shared memory and one accumulator: chains of dots in fragments, as in
-attention, whose operand A is in registers, batches, and tiles that others want in the order that `ldmatrix` reads.
-`tilec compile --emit layouts` prints the reasons.
+It refuses batches, and tiles that others want in the order that `ldmatrix` reads. `tilec compile --emit layouts` prints
+the reasons.
 """
 
 from __future__ import annotations
@@ -28,11 +29,13 @@ from tilelang.tiling.warpgroup_layout import GROUP, MOST_COLUMNS, ROWS
 
 @dataclass(frozen=True)
 class Candidate:
-    """A dot on tensor cores: `kind` of its `mma`, and the `stored` tiles its operands are, or are the transposes of."""
+    """A dot on tensor cores: `kind` of its `mma`, and the `stored` tiles its operands are, or are the transposes of.
+    `fed`: is its operand A in registers?"""
 
     dot: Op
     kind: str | None
     stored: tuple[Value, ...]
+    fed: bool = False
 
 
 def group_layout(dot: Op, threads: int) -> AccumulatorLayout:
@@ -42,8 +45,8 @@ def group_layout(dot: Op, threads: int) -> AccumulatorLayout:
 
 def refusal(candidate: Candidate, threads: int, most_registers: int, carried: Set[Value], uses: Uses, *,
             chained: bool) -> str | None:
-    """Why warp groups do not do a dot; None if they do. `chained`: its operand A, or what is made of its result, stays
-    in registers for another dot."""
+    """Why warp groups do not do a dot; None if they do. `chained`: warps have whole rows of it, and its operand A, or
+    what is made of its result, is held as it is."""
     dot, groups = candidate.dot, threads // GROUP
     if len(dot.result.shape) > 2:
         return "it is a batch of products"
@@ -58,11 +61,12 @@ def refusal(candidate: Candidate, threads: int, most_registers: int, carried: Se
         return f"{columns} columns are more than {MOST_COLUMNS}"
     if group_layout(dot, threads).registers > most_registers:
         return f"the accumulator would take more than {most_registers} registers of a thread"
-    if chained:
-        return "it is part of a chain that stays in registers"
-    if dot.operands[2] not in carried:
+    if chained and rows != ROWS * groups:
+        return f"it shares rows in registers with others, and has more than {ROWS} for each warp group"
+    if not chained and dot.operands[2] not in carried:
         return "no loop carries its accumulator"
+    in_memory = [n for n in range(2) if n == 1 or not candidate.fed]
     if any(user is not dot and user.result not in dot.operands
-           for value in (*candidate.stored, *dot.operands[:2]) for user in uses.of(value)):
+           for n in in_memory for value in (candidate.stored[n], dot.operands[n]) for user in uses.of(value)):
         return "an operand is used by something else"
     return None

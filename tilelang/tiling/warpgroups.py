@@ -1,4 +1,4 @@
-"""`dot` by warp groups: both operands stay in shared memory, one instruction multiplies 64 x 16 by 16 x n.
+"""`dot` by warp groups: operands stay in shared memory, one instruction multiplies 64 x 16 by 16 x n.
 
     async.fence                                 my part of the operands may be read by tensor cores ...
     barrier                                     ... and so may everybody's
@@ -7,9 +7,10 @@
         for each 16 along k:                    shared.wgmma  accumulator += a_shared * b_shared
     wgmma.commit; wgmma.wait                    all of them are done: operands may be overwritten, accumulators read
 
-A pipelined loop has fence and barrier where it waits for its copies (`tilelang.tiling.pipelines`). Between
-`wgmma.fence` and `wgmma.wait` nothing may touch the accumulators, not even a loop's counter that selects one: the steps
-are written one after another.
+An operand A that another product left in registers is read from there, and fenced as the accumulators are. A pipelined
+loop has fence and barrier where it waits for its copies (`tilelang.tiling.pipelines`). Between `wgmma.fence` and
+`wgmma.wait` nothing may touch the accumulators, not even a loop's counter that selects one: the steps are written one
+after another.
 
 Which dots come here says `tilelang.tiling.warpgroup_plans`, how operands lie `tilelang.tiling.warpgroup_layout`.
 """
@@ -18,8 +19,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tilelang.ir.core import Value
-from tilelang.tiling.mma import DEPTH, AccumulatorLayout
+from tilelang.ir.core import Attr, Value
+from tilelang.tiling.mma import DEPTH, FRAGMENT, AccumulatorLayout
 from tilelang.tiling.numbers import Number
 from tilelang.tiling.warpgroup_layout import GROUP, ROWS, Panels
 from tilelang.tiling.writer import ThreadWriter
@@ -47,8 +48,15 @@ class PanelOperand:
         return found.row, found.leading, found.stride, found.along_k
 
 
+@dataclass(frozen=True)
+class Packed:
+    """An operand A in registers: fragments of 16 x 16 for one step along k after another."""
+
+    array: Value
+
+
 class WarpGroups:
-    """Writes products of operands in shared memory."""
+    """Writes products of which B, and A too or not, is in shared memory."""
 
     def __init__(self, write: ThreadWriter):
         self.write = write
@@ -58,18 +66,24 @@ class WarpGroups:
         self.write.emit.effect("async.fence")
         self.write.emit.effect("barrier")
 
-    def multiply(self, layout: AccumulatorLayout, kind: str, depth: int, acc: Value, a: PanelOperand,
+    def multiply(self, layout: AccumulatorLayout, kind: str, depth: int, acc: Value, a: PanelOperand | Packed,
                  b: PanelOperand) -> None:
         """Add the product to the fragments `acc`."""
-        emit, placed = self.write.emit, {"placed": True} if a.placed and b.placed else {}
+        emit = self.write.emit
+        attrs: dict[str, Attr] = {"kind": kind, "columns": layout.shape[1], "b": b.described, "placed_b": b.placed}
+        if isinstance(a, PanelOperand):
+            attrs |= {"a": a.described, "placed": a.placed}
+        else:
+            emit.effect("wgmma.fence", a.array)
         emit.effect("wgmma.fence", acc)
         down, across = layout.pieces
         for piece in range(down):
-            row, register = self._row(piece), self._number(piece * across * 4)
-            for k in map(self._number, range(0, depth, DEPTH)):
-                places = (a.array, a.at(row, k), b.array, b.at(self._number(0), k), acc, register.value)
-                emit.effect("shared.wgmma", *places, kind=kind, columns=layout.shape[1], a=a.described, b=b.described,
-                            **placed)
+            register = self._number(piece * across * 4)
+            for step in range(depth // DEPTH):
+                k = self._number(step * DEPTH)
+                left = (a.array, a.at(self._row(piece), k)) if isinstance(a, PanelOperand) else (
+                    a.array, self._number((piece * (depth // DEPTH) + step) * FRAGMENT).value)
+                emit.effect("shared.wgmma", *left, b.array, b.at(self._number(0), k), acc, register.value, **attrs)
         emit.effect("wgmma.commit")
         emit.effect("wgmma.wait", acc, pending=0)
 
