@@ -309,7 +309,7 @@ compare_gpu({"exact": of_width(1024), "approximate": quick}, "MUFU.EX2", "MUFU.R
 # %% [markdown]
 # Eight exponentials a thread are now eight multiplications by log2(e) and eight `MUFU.EX2`, and the row's sum is turned over once: the
 # tile is multiplied by 1 / sum. How far off that may be stands in the [language reference](../grammar/LANGUAGE.md), under "Approximate
-# arithmetic". Only a GPU makes use of it.
+# arithmetic". Other devices take the multiplication from it, and exact exponentials.
 
 # %% [markdown]
 # ## Reading the CPU's instructions

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+import tilelang
 from tests.passes.helpers import body_of, check, kernel, unchanged
 from tilelang.passes import optimize
 from tilelang.passes.reciprocals import reciprocals
@@ -65,3 +67,23 @@ def test_a_reciprocal_of_a_constant_is_computed_now_and_one_that_a_loop_repeats_
         print %r {text = ""}""")))
     before, _, inside = text.partition("= for")
     assert before.count("= div") == 1 and "= div" not in inside and "const {value = 0.333333" in text
+
+
+@pytest.mark.parametrize("device", ["reference", "cpu"])
+@pytest.mark.parametrize(("lowest", "highest", "most"), [(-126, 126, 2), (126, 128, 3)])
+def test_the_error_is_what_the_language_reference_allows(lowest: int, highest: int, most: int, device: str) -> None:
+    """Where the reciprocal is subnormal it has fewer bits."""
+    generator, count = np.random.default_rng(0), 1 << 14
+    divisor = np.ldexp(generator.uniform(1, 2, count), generator.integers(lowest, highest, count)).astype(np.float32)
+    wanted = np.ldexp(generator.uniform(1, 2, count), generator.integers(-40, -2, count))
+    dividend = (wanted * divisor).astype(np.float32)
+    kept = dividend > 2.0**-126
+    y = np.zeros(count, np.float32)
+    text = """kernel k(x: f32[N], z: f32[N], out y: f32[N]) grid (1) {
+        let i = 0 +: 16384;
+        y[i] = divide(x[i], z[i], approx=true);
+    }"""
+    tilelang.compile(text)["k"](dividend, divisor, y, device=device)
+    exact = dividend.astype(np.float64) / divisor
+    error = (np.abs(y - exact) / exact)[kept].max() * 2**23
+    assert most - 1.5 < error <= most

@@ -9,7 +9,7 @@ What follows is the other passes' work: `fold` computes the reciprocal of what i
 takes it out of a loop. So a tile divided by its sum costs one reciprocal, and a multiplication an element.
 
 Precondition: none. The two roundings, and on a GPU the error of the reciprocal, are within what the language reference
-allows an approximate division (a relative error of 2^-22).
+allows an approximate division: a relative error of 2^-22, or 3 * 2^-23 where the reciprocal is subnormal.
 
 It refuses: divisions without `approx`, since a / b rounded once is not a * (1 / b) rounded twice; f16 and bf16, whose
 reciprocal would be rounded to the half float it is not allowed to be.

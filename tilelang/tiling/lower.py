@@ -8,8 +8,9 @@
 Three ideas, each in its own file: *homes* (where a tile lives: registers, shared memory, or nowhere because it can be
 computed again), *fusion* (ops on tiles of one size share a loop over registers), and exchanges through shared memory
 (`reductions`, `dots`, and reading other threads' elements). A dot runs on tensor cores, by patches of registers, or
-element by element (`dot_plans`). Where facts about the launch allow it, its operands go to shared memory past the
-registers (`copies`), a loop may fetch those of later trips ahead of time (`pipelines`), other loads and stores are
+element by element (`dot_plans`). Which thread holds which elements of what dots compute has been decided before, in
+tile IR (`laying_out`). Where facts about the launch allow it, a dot's operands go to shared memory in chunks of 16
+bytes (`copies`), a loop may fetch those of later trips ahead of time (`pipelines`), other loads and stores are
 `wide`, and threads hold runs of neighbours (`vectors`). Tiles that are written by rows and read by columns lie in
 shared memory in an order that suits both (`bank_plans`). A tile-level value that is a scalar is held by every thread
 and is the same in all of them. Barriers come last, from `tilelang.memory`.
