@@ -30,6 +30,7 @@ from tilelang.ir.tile_ops import TILE_OPS
 from tilelang.tiling.anywhere import Anywhere
 from tilelang.tiling.conversions import CONVERT, Layouts, converted, is_row_view, uses_of_tiles, without_layouts
 from tilelang.tiling.held import DotLayout, Layout, feeds, has_whole_rows, layouts_of, like
+from tilelang.tiling.limits import warps_of
 from tilelang.tiling.min_cut import NEVER, Network, Node
 from tilelang.tiling.mma import WARP, AccumulatorLayout
 
@@ -138,7 +139,7 @@ class _Sides:
     def __init__(self, kernel: Kernel, family: Family, taken: Layouts):
         self.kernel = kernel
         self.family = family
-        self.all_threads = family.layout.threads == int(kernel.attrs.get("warps", 4)) * WARP  # type: ignore[arg-type]
+        self.all_threads = family.layout.threads == warps_of(kernel) * WARP
         self.anywhere = Anywhere(kernel)
         self.nodes: dict[Value, Node] = {value: LINEAR_SIDE for value in taken}
         self.nodes.update((dot, HELD_SIDE) for dot in family.dots)

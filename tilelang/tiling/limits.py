@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tilelang.diagnostics import NOWHERE, Sink
+from tilelang.ir.build import DEFAULT_WARPS
 from tilelang.ir.core import Block, Kernel, Op, Value
 from tilelang.memory.placement import array_bytes, place_arrays
 from tilelang.semantics.types import TileType
@@ -15,10 +16,15 @@ DEEPEST_LOOPS = 16
 """Python nests 20 loops at most; the lowering adds up to three of its own."""
 
 
+def warps_of(kernel: Kernel) -> int:
+    """Warps of a block, as the kernel's author or tuning chose them."""
+    return int(kernel.attrs.get("warps", DEFAULT_WARPS))  # type: ignore[arg-type]
+
+
 def threads_for(kernel: Kernel, target: Target) -> int:
     """Threads per block: `warps` full warps on a GPU; few in the simulator, fewer still for small tiles."""
     if target.name != "simulator":
-        return int(kernel.attrs.get("warps", 4)) * target.warp_size  # type: ignore[arg-type]
+        return warps_of(kernel) * target.warp_size
     largest = max((v.type.size for v in _values(kernel) if isinstance(v.type, TileType)), default=1)
     threads = 1
     while threads < min(largest, SIMULATOR_THREADS):
