@@ -9,11 +9,25 @@ import numpy as np
 TINY = 2.0**-126
 """The least normal f32."""
 
+PIECE = 1 << 15
+"""Elements that are computed together: what stands between is f64, and is to stay in the cache."""
+
 
 def fma(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
     """f32 or f64 operands of one type; the exact a * b + c, rounded once to that type."""
     if a.dtype == np.float64:
         return _fma_f64(a, b, c)
+    result = np.empty(np.broadcast_shapes(a.shape, b.shape, c.shape), np.float32)
+    rows = max(1, PIECE * len(result) // result.size) if result.ndim and result.size > PIECE else None
+    if rows is None:
+        return _fma_f32(a, b, c)
+    for first in range(0, len(result), rows):
+        piece = slice(first, first + rows)
+        result[piece] = _fma_f32(*(x[piece] if x.ndim == result.ndim and len(x) > 1 else x for x in (a, b, c)))
+    return result
+
+
+def _fma_f32(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
     with np.errstate(all="ignore"):
         product = a.astype(np.float64) * b  # exact
         total = product + c
