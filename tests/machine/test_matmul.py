@@ -91,4 +91,4 @@ def test_python_works_once_for_all_threads_and_blocks(monkeypatch: pytest.Monkey
         calls.clear()
         run(matmul(), grid, **dict(zip("abc", matrices, strict=True)))
         spent.append(len(calls))
-    assert spent[0] == spent[1] and calls.count("fma") == 64
+    assert spent[1] <= spent[0] and calls.count("fma") == 64  # fewer: addresses of many programs are kept in parts

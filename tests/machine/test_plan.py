@@ -110,7 +110,7 @@ def test_pairs_of_trips_compute_as_they_would_in_turn(monkeypatch: pytest.Monkey
 
     found = []
     for lanes in (1 << 15, 8, 1):
-        monkeypatch.setattr(control, "LANES", lanes)
+        monkeypatch.setattr(control, "LANES_AND_TRIPS", lanes)
         found.append(outcome())
     monkeypatch.setattr(plan_module, "side_by_side", lambda body: {})
     in_turn = outcome()

@@ -16,6 +16,7 @@ from tilelang.machine.prints import Prints
 from tilelang.machine.products import Products
 from tilelang.machine.races import Access, AccessLog
 from tilelang.machine.report import Counts, Finding, Problem, Report
+from tilelang.machine.separable import Known, whole
 
 Watch = Callable[[Cells, Access], None]
 """Told of every access to shared or global memory, as it is made."""
@@ -46,7 +47,7 @@ class Batch:
     def __init__(self, launch: Launch, ids: np.ndarray):
         self.launch = launch
         self.ids = ids
-        self.values: dict[str, np.ndarray] = dict(launch.values)
+        self.values: dict[str, Known] = dict(launch.values)
         self.registers: dict[str, Registers] = {}
         self.cells: dict[str, Cells] = dict(launch.tensors)
         self.logs: dict[str, AccessLog] = {}
@@ -67,10 +68,10 @@ class Batch:
     # -- values
 
     def get(self, value: Value) -> np.ndarray:
-        return self.values[value.name]
+        return whole(self.values[value.name])
 
     def all(self, values: Iterable[Value]) -> tuple[np.ndarray, ...]:
-        return tuple([self.values[value.name] for value in values])
+        return tuple([whole(self.values[value.name]) for value in values])
 
     def define(self, value: Value, array: np.ndarray) -> None:
         self.values[value.name] = array

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,9 +11,13 @@ from tilelang.diagnostics import InternalError
 from tilelang.machine.batch import Batch
 from tilelang.machine.lanes import Lanes
 from tilelang.machine.plan import Plan, Step
+from tilelang.machine.separable import Known, Separable, whole
 
 LANES = 1 << 15
-"""Lanes that run together: programs of a batch times threads, and trips of a loop that run side by side."""
+"""Lanes that run together: programs of a batch times threads."""
+
+LANES_AND_TRIPS = 1 << 18
+"""The same with trips that run side by side: more, since what all programs have in common is then computed once."""
 
 Run = Callable[[Plan, Lanes, Batch, Sequence[np.ndarray]], tuple[np.ndarray, ...]]
 """Runs a block with its arguments; what its terminator hands over."""
@@ -65,13 +70,13 @@ def for_(step: Step, lanes: Lanes, batch: Batch, run: Run) -> None:
 
 
 def _side_by_side(step: Step, lanes: Lanes, batch: Batch, run: Run, trips: int) -> None:
-    """The trips as lanes of their own, as many at a time as `LANES` allows.
+    """The trips as lanes of their own, as many at a time as `LANES_AND_TRIPS` allows.
 
     Inside a loop whose trips are lanes already, each of those becomes as many lanes as this loop has trips.
     """
     lo, _, stride = batch.all(step.op.operands[:3])
     outer, programs, threads = lanes.shape
-    together = max(1, LANES // (programs * threads * step.side_by_side)) if outer == 1 else max(1, trips)
+    together = max(1, LANES_AND_TRIPS // (programs * threads * step.side_by_side)) if outer == 1 else max(1, trips)
     for first in range(0, trips, together):
         count = min(together, trips - first)
         batch.step(count * outer)
@@ -81,14 +86,18 @@ def _side_by_side(step: Step, lanes: Lanes, batch: Batch, run: Run, trips: int) 
             continue
         narrow = {name: batch.values[name] for name in step.used if name in batch.values}
         batch.values.update((name, _widened(array, count)) for name, array in narrow.items())
-        mask = None if lanes.mask is None else _widened(lanes.mask, count)
+        mask = None if lanes.mask is None else whole(_widened(lanes.mask, count))
         run(step.blocks[0], Lanes((outer * count, programs, threads), mask), batch, (np.tile(index, (outer, 1, 1)),))
         batch.values.update(narrow)
 
 
-def _widened(array: np.ndarray, count: int) -> np.ndarray:
+def _widened(value: Known, count: int) -> Known:
     """A value for each trip, for `count` times as many."""
-    return array if array.shape[0] == 1 else np.repeat(array, count, axis=0)
+    if value.shape[0] == 1:
+        return value
+    if isinstance(value, Separable):
+        return replace(value, lane=np.repeat(value.lane, count, axis=0))
+    return np.repeat(value, count, axis=0)
 
 
 class _Loop:

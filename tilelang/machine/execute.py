@@ -17,13 +17,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 import numpy as np
 
 from tilelang.diagnostics import InternalError
 from tilelang.dtypes import I64
 from tilelang.ir.batch import PrintSink, print_line
-from tilelang.ir.core import Kernel, LocalType, SharedType, TensorType
+from tilelang.ir.core import Kernel, LocalType, Op, SharedType, TensorType
 from tilelang.ir.host_types import numpy_dtype, scalar
 from tilelang.ir.numerics import compute
 from tilelang.machine.batch import Batch, Launch, Watch
@@ -34,6 +35,7 @@ from tilelang.machine.memory import tensor_cells
 from tilelang.machine.operations import OPERATIONS
 from tilelang.machine.plan import Plan, plan
 from tilelang.machine.report import Counts, Report
+from tilelang.machine.separable import IN_PARTS, Known, in_parts, whole
 from tilelang.machine.tensor_cores import WARP_OPERATIONS
 from tilelang.machine.vectors import VECTOR_OPERATIONS
 from tilelang.machine.warpgroups import GROUP_OPERATIONS
@@ -44,6 +46,8 @@ HANDLERS = {**OPERATIONS, **WARP_OPERATIONS, **VECTOR_OPERATIONS, **COPY_OPERATI
 WRITES_GLOBAL = ("global.store", "global.store_vector", "global.atomic")
 MEMORY = 1 << 28
 """Bytes that the local and shared arrays of a batch may take."""
+KEPT = 24 << 20
+"""Bytes."""
 
 Scalar = int | float | bool | np.generic
 
@@ -75,6 +79,7 @@ def execute(kernel: Kernel, args: Mapping[str, np.ndarray | Scalar], dims: Mappi
     if kernel.level != "thread":
         raise InternalError("machine", f"runs kernels at thread level, not at {kernel.level} level")
     with deep_trees(), np.errstate(all="ignore"):
+        _keep_freed_memory()
         body, ops = plan(kernel)
         threads = int(kernel.attrs["threads"])  # type: ignore[arg-type]
         ids = np.arange(math.prod(grid), dtype=np.int64) if programs is None else programs
@@ -88,6 +93,16 @@ def execute(kernel: Kernel, args: Mapping[str, np.ndarray | Scalar], dims: Mappi
             running.close_logs(None)
             running.finish()
     return report
+
+
+@cache
+def _keep_freed_memory() -> None:
+    """Have the C library keep the memory of a batch's arrays for the next ones.
+
+    glibc gives what is freed back to the system, and every page of the next array is a fault: more than half the time
+    of a launch of matmul. It keeps up to twice the largest block that was freed, and at most this much can be set so.
+    """
+    np.empty(KEPT, np.uint8)
 
 
 def _launch(kernel: Kernel, args: Mapping[str, np.ndarray | Scalar], dims: Mapping[str, int], grid: tuple[int, ...],
@@ -141,8 +156,15 @@ def run(block: Plan, lanes: Lanes, batch: Batch, args: Sequence[np.ndarray]) -> 
         elif op.name in CONTROL:
             CONTROL[op.name](step, lanes, batch, run)
         else:
-            result = op.results[0]
-            values[result.name] = compute(op.name, batch.all(op.operands), result.type.dtype)
+            _elementwise(op, values)
         for name in step.dead:
             values.pop(name, None)
     return batch.all(block.handed)
+
+
+def _elementwise(op: Op, values: dict[str, Known]) -> None:
+    result, operands = op.results[0], [values[value.name] for value in op.operands]
+    found = in_parts(op.name, operands, result.type.dtype) if op.name in IN_PARTS else None
+    if found is None:
+        found = compute(op.name, [whole(operand) for operand in operands], result.type.dtype)
+    values[result.name] = found

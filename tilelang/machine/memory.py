@@ -15,6 +15,8 @@ from tilelang.diagnostics import InternalError
 from tilelang.ir.core import LocalType, SharedType, Value
 from tilelang.ir.host_types import numpy_dtype
 from tilelang.machine.lanes import Lanes
+from tilelang.machine.separable import Known, Separable, whole
+from tilelang.machine.strided import is_one_to_one, strided
 
 
 class Registers:
@@ -96,6 +98,11 @@ class Cells:
             return ok
         return ok & self.member[np.where(ok, position, 0)]
 
+    def surely_inside(self, place: Separable) -> bool:
+        """Is every position inside, as can be told from the least and the largest?"""
+        low, high = place.bounds
+        return not self.private and self.member is None and low >= 0 and high < self.span
+
     def cell(self, position: np.ndarray, programs: int) -> np.ndarray:
         """Where in `data` the element at `position` of each program is."""
         if not self.private:
@@ -103,22 +110,31 @@ class Cells:
         # i64 before the sum: NumPy adds arrays of one type several times faster.
         return position.astype(np.int64) + np.arange(programs)[:, None] * self.span
 
-    def load(self, position: np.ndarray, ok: np.ndarray, programs: int) -> tuple[np.ndarray, np.ndarray | None]:
+    def load(self, place: Known, ok: np.ndarray, programs: int) -> tuple[np.ndarray, np.ndarray | None]:
         """The elements (any where not `ok`), and whether they were written (None: all were)."""
+        if isinstance(place, Separable):
+            view = strided(self.data, place.program, place.lane)
+            if view is not None:
+                return view.copy().reshape(place.shape), None
+        position = whole(place)
         if not len(self.data):
             return np.zeros(position.shape, self.data.dtype), None
         if not ok.all():
             position = np.where(ok, position, 0)
-        if self.private and position.shape[:2] == (1, 1):  # all programs alike: whole columns, several times faster
-            at = position[0, 0]
-            written = None if self.written is None else self.written.reshape(programs, -1).take(at, axis=1)[None]
-            return self.data.reshape(programs, -1).take(at, axis=1)[None], written
+        if self.private and position.shape[1] == 1:  # all programs alike: whole columns, several times faster
+            written = None if self.written is None else _columns(self.written, position, programs)
+            return _columns(self.data, position, programs), written
         cell = self.cell(position, programs)
         return self.data.take(cell), None if self.written is None else self.written.take(cell)
 
-    def store(self, position: np.ndarray, value: np.ndarray, lanes: Lanes) -> None:
+    def store(self, place: Known, value: np.ndarray, lanes: Lanes) -> None:
         """Where lanes meet at one element, the last one's value stays."""
-        cell = lanes.spread(self.cell(position, lanes.shape[1]))
+        if isinstance(place, Separable) and lanes.mask is None and place.shape == lanes.shape:
+            view = strided(self.data, place.program, place.lane)
+            if view is not None and is_one_to_one(view):
+                view[...] = np.broadcast_to(value, lanes.shape).reshape(view.shape)
+                return
+        cell = lanes.spread(self.cell(whole(place), lanes.shape[1]))
         self.data[cell] = lanes.spread(value)
         if self.writer is not None:
             self.writer[cell] = lanes.thread_numbers()
@@ -140,6 +156,11 @@ class Cells:
             if programs is not None:
                 passed &= np.repeat(programs, self.span)
             self.writer[passed] = PUBLISHED
+
+
+def _columns(array: np.ndarray, position: np.ndarray, programs: int) -> np.ndarray:
+    """The elements at `position` (R, 1, T) of each program's part of `array`, as (R, P, T)."""
+    return array.reshape(programs, -1).take(position[:, 0], axis=1).swapaxes(0, 1)
 
 
 PUBLISHED, FENCED = -1, -2
@@ -172,6 +193,8 @@ def tensor_cells(param: Value, array: np.ndarray) -> Cells:
 
 def _members(array: np.ndarray, origin: int, span: int) -> np.ndarray | None:
     """Which cells of the memory that a view reaches are elements of it; None if all are."""
+    if array.flags.c_contiguous or array.flags.f_contiguous:
+        return None
     offsets = np.full((), origin)
     for extent, stride in zip(array.shape, array.strides, strict=True):
         steps = np.arange(extent) * (stride // array.itemsize) if stride else np.zeros(1, np.int64)

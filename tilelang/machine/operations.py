@@ -17,6 +17,10 @@ from tilelang.machine.memory import Cells, Registers, shared_cells
 from tilelang.machine.plan import Step
 from tilelang.machine.races import Access
 from tilelang.machine.report import Finding, Problem
+from tilelang.machine.separable import Known, Separable, whole
+from tilelang.machine.traffic import SECTOR
+
+YES = np.ones((1, 1, 1), np.bool_)
 
 # ------------------------------------------------------------------------------------ who and where
 
@@ -85,8 +89,9 @@ def shared(step: Step, lanes: Lanes, batch: Batch) -> None:
 
 def load(step: Step, lanes: Lanes, batch: Batch) -> None:
     touch = _touch(step, lanes, batch)
-    check_arrived(step, touch.cells, touch.position, touch.lanes, batch)
-    value, written = touch.cells.load(touch.position, touch.inside, lanes.shape[1])
+    if touch.cells.in_flight is not None:
+        check_arrived(step, touch.cells, whole(touch.place), touch.lanes, batch)
+    value, written = touch.cells.load(touch.place, touch.inside, lanes.shape[1])
     if written is not None:
         check_written(step, written, batch.get(step.op.operands[1]), touch.lanes, batch)
     batch.define(step.op.result, value if touch.lanes is lanes else np.where(touch.inside, value, value.dtype.type(0)))
@@ -95,7 +100,7 @@ def load(step: Step, lanes: Lanes, batch: Batch) -> None:
 def store(step: Step, lanes: Lanes, batch: Batch) -> None:
     touch = _touch(step, lanes, batch)
     if touch.lanes is not None:
-        touch.cells.store(touch.position, batch.get(step.op.operands[2]), touch.lanes)
+        touch.cells.store(touch.place, batch.get(step.op.operands[2]), touch.lanes)
 
 
 def atomic(step: Step, lanes: Lanes, batch: Batch) -> None:
@@ -105,7 +110,7 @@ def atomic(step: Step, lanes: Lanes, batch: Batch) -> None:
         batch.define(op.result, np.zeros((1, 1, 1), touch.cells.data.dtype))
         return
     mask = np.asarray(True) if touch.lanes.mask is None else touch.lanes.mask
-    place = memory_access.Place((touch.position,), mask)
+    place = memory_access.Place((whole(touch.place),), mask)
     operands = list(batch.all(op.operands[2:]))
     old = memory_access.atomic(str_attr(op, "kind"), touch.cells.data, place, operands, lanes.shape)
     batch.define(op.result, old)
@@ -116,7 +121,7 @@ class _Touch:
     """An op's access: which cells, who is `inside` the array, and the active lanes among those (None: not one)."""
 
     cells: Cells
-    position: np.ndarray
+    place: Known
     inside: np.ndarray
     lanes: Lanes | None
 
@@ -124,40 +129,65 @@ class _Touch:
 def _touch(step: Step, lanes: Lanes, batch: Batch) -> _Touch:
     """Where an op touches memory. Counts and logs the access, and reports lanes that are outside."""
     op = step.op
-    cells, index = batch.cells[op.operands[0].name], batch.get(op.operands[1])
-    position = index + cells.origin if cells.origin else index
+    cells, index = batch.cells[op.operands[0].name], batch.values[op.operands[1].name]
+    if isinstance(index, Separable) and cells.surely_inside(index.plus(cells.origin)):
+        return _touched(step, _Touch(cells, index.plus(cells.origin), YES, lanes), batch)
+    number = _once(whole(index))
+    position = number + cells.origin if cells.origin else number
     inside = cells.inside(position)
-    acting = acting_lanes(step, index, inside, lanes, batch)
-    if acting is not None:
-        _count(step, cells, position, acting, batch)
-        log_access(step, cells, position, acting, batch)
-    return _Touch(cells, position, inside, acting)
+    acting = acting_lanes(step, number, inside, lanes, batch)
+    return _touched(step, _Touch(cells, position, inside, acting), batch)
 
 
-def log_access(step: Step, cells: Cells, position: np.ndarray, lanes: Lanes, batch: Batch, *,
-               writes: bool = False) -> None:
+def _touched(step: Step, touch: _Touch, batch: Batch) -> _Touch:
+    """Count and log an access."""
+    if touch.lanes is not None:
+        _count(step, touch.cells, touch.place, touch.lanes, batch)
+        log_access(step, touch.cells, touch.place, touch.lanes, batch)
+    return touch
+
+
+def _once(index: np.ndarray) -> np.ndarray:
+    """Without the axis of trips if all trips have the same, as a column of one factor of a product."""
+    alike = index.shape[0] > 1 and index.shape[1] == 1 and (index[1:] == index[:1]).all()
+    return index[:1] if alike else index
+
+
+def log_access(step: Step, cells: Cells, place: Known, lanes: Lanes, batch: Batch, *, writes: bool = False) -> None:
     """`writes`: of ops that do more than their name says."""
     log, watch = batch.logs.get(cells.array.name), batch.launch.watch
     if log is None and watch is None:
         return
     atomic = step.op.name == "global.atomic"
     writes = writes or atomic or step.op.name.endswith(".store")
-    access = Access(step.number, writes, atomic, position, lanes)
+    access = Access(step.number, writes, atomic, place, lanes)
     if log is not None:
         log.record(access)
     if watch is not None:
         watch(cells, access)
 
 
-def _count(step: Step, cells: Cells, position: np.ndarray, acting: Lanes, batch: Batch) -> None:
+def _count(step: Step, cells: Cells, place: Known, acting: Lanes, batch: Batch) -> None:
     counts, item = batch.counts(step.number), cells.data.itemsize
     counts.bytes += acting.count * item
     if cells.private:
-        wavefronts, conflicts = traffic.wavefronts(position, item, acting)
+        wavefronts, conflicts = traffic.wavefronts(whole(place), item, acting)
         counts.wavefronts += wavefronts
         counts.conflicts += conflicts
     else:
-        counts.sectors += traffic.sectors(position, item, acting)
+        counts.sectors += sectors_of(place, item, acting)
+
+
+def sectors_of(place: Known, item: int, lanes: Lanes) -> int:
+    """The sectors of an access. Programs that differ by whole sectors move as many: one is counted for all of them."""
+    alike = lanes.mask is None or lanes.mask.shape[1] == 1
+    if not isinstance(place, Separable) or not alike or SECTOR % item:
+        return traffic.sectors(whole(place), item, lanes)
+    each, (trips, _, threads) = SECTOR // item, lanes.shape
+    shifts, programs = np.unique(place.program % each, return_counts=True)
+    one = Lanes((trips, 1, threads), lanes.mask)
+    return sum(int(many) * traffic.sectors(place.lane + shift, item, one)
+               for shift, many in zip(shifts, programs, strict=True))
 
 
 def acting_lanes(step: Step, index: np.ndarray, inside: np.ndarray, lanes: Lanes, batch: Batch) -> Lanes | None:

@@ -9,15 +9,20 @@ Two threads that store the same value race too: the language of thread IR gives 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from tilelang.machine.lanes import Lanes
+from tilelang.machine.separable import Known, Separable, whole
 
 COMPACT_FROM = 1 << 22
 """Logged accesses from which a log is compacted: repeated accesses of one op, thread and element are kept once."""
+
+DENSE = 16
+"""Entries of a table for each access, at most, with which looking up takes less time than sorting."""
 
 PAIRS_FROM = 256
 """Writes, and other accesses, to one element that are looked through for pairs of ops to report."""
@@ -25,7 +30,7 @@ PAIRS_FROM = 256
 
 @dataclass(frozen=True)
 class Access:
-    """One execution of a memory op: `position` of the element in its array, for the lanes that made it.
+    """One execution of a memory op: `place` of the element in its array, for the lanes that made it.
 
     `writes` and `atomic` say what kind of op `number` is; an atomic writes too.
     """
@@ -33,21 +38,38 @@ class Access:
     number: int
     writes: bool
     atomic: bool
-    position: np.ndarray
+    place: Known
     lanes: Lanes
 
     @property
-    def size(self) -> int:
-        return self.position.size
+    def position(self) -> np.ndarray:
+        """`place` as an array."""
+        return whole(self.place)
 
     @property
-    def alike(self) -> bool:
-        """True if all programs do the same."""
-        return self.position.shape[1] == 1 and (self.lanes.mask is None or self.lanes.mask.shape[1] == 1)
+    def size(self) -> int:
+        return math.prod(self.place.shape)
+
+    @property
+    def lanes_alike(self) -> bool:
+        """Are the same lanes of all programs active?"""
+        return self.lanes.mask is None or self.lanes.mask.shape[1] == 1
+
+    @property
+    def offsets(self) -> np.ndarray | None:
+        """How far each program's elements are from the first program's, if all do the same otherwise."""
+        if not self.lanes_alike:
+            return None
+        if isinstance(self.place, Separable):
+            return self.place.program - self.place.program[:, :1]
+        return np.zeros((1, 1, 1), np.int64) if self.place.shape[1] == 1 else None
 
     def of_first_program(self) -> Access:
         trips, _, threads = self.lanes.shape
-        return replace(self, lanes=Lanes((trips, 1, threads), self.lanes.mask))
+        place = self.place
+        if isinstance(place, Separable):
+            place = place.lane + place.program[:, :1]
+        return replace(self, place=place, lanes=Lanes((trips, 1, threads), self.lanes.mask))
 
 
 @dataclass(frozen=True)
@@ -99,7 +121,7 @@ class AccessLog:
         self.size = sum(access.size for access in self.log)
         if not any(access.writes for access in passing):
             return []
-        if all(access.alike for access in passing):
+        if _alike(passing):
             passing = [access.of_first_program() for access in passing]
         return find_races(self.spread(passing), self.span, self.threads)
 
@@ -130,6 +152,13 @@ class AccessLog:
         self.size = sum(access.size for access in kept)
 
 
+def _alike(log: list[Access]) -> bool:
+    """Do all programs touch the same, each moved by one distance?"""
+    first = log[0].offsets
+    return first is not None and all(
+        offsets is not None and not (offsets != first).any() for offsets in (access.offsets for access in log[1:]))
+
+
 def _part(log: list[Access], programs: np.ndarray) -> Iterator[Access]:
     """The accesses that these programs made."""
     for access in log:
@@ -151,21 +180,18 @@ def _as_lanes(codes: np.ndarray, span: int, threads: int, programs: int) -> dict
     positions, mask = np.zeros(shape, np.int64), np.zeros(shape, np.bool_)
     at = (trip, lane // threads, lane % threads)
     positions[at], mask[at] = position, True
-    return {"position": positions, "lanes": Lanes(shape, mask)}
+    return {"place": positions, "lanes": Lanes(shape, mask)}
 
 
 def find_races(touched: Touched, span: int, threads: int) -> list[Race]:
     """All pairs of ops that race, each at one element or a few."""
-    written = _distinct(touched.element[touched.writes])
-    touched = touched[_contains(written, touched.element)]
-    codes = np.sort(touched.element * threads + touched.thread)
-    element = codes // threads
-    shared = _distinct(element[1:][(codes[1:] != codes[:-1]) & (element[1:] == element[:-1])])
+    if not touched.writes.all():
+        touched = touched[_among(touched.element[touched.writes], touched.element)]
+    shared = _of_several_threads(touched, threads)
     if not len(shared):
         return []
-    touched = touched[_contains(shared, touched.element)]
-    plain = _distinct(touched.element[~touched.atomic])
-    touched = touched[_contains(plain, touched.element)]
+    touched = touched[_among(shared, touched.element)]
+    touched = touched[_among(touched.element[~touched.atomic], touched.element)]
     races: dict[tuple[int, int], Race] = {}
     _, places = np.unique(touched.number, return_index=True)
     for suspect in np.unique(touched.element[places]):
@@ -174,17 +200,34 @@ def find_races(touched: Touched, span: int, threads: int) -> list[Race]:
     return list(races.values())
 
 
-def _distinct(array: np.ndarray) -> np.ndarray:
-    """The distinct values, sorted. (NumPy's `unique` does more, and takes longer.)"""
-    array = np.sort(array)
-    return array[np.append(array[1:] != array[:-1], True)] if len(array) else array
+def _of_several_threads(touched: Touched, threads: int) -> np.ndarray:
+    """Elements that more than one thread touched, perhaps repeated."""
+    at, size = _table(touched.element)
+    if size <= DENSE * len(at):
+        last = np.zeros(size, np.int64)
+        last[at] = touched.thread
+        return touched.element[last[at] != touched.thread]
+    codes = np.sort(touched.element * threads + touched.thread)
+    element = codes // threads
+    return element[1:][(codes[1:] != codes[:-1]) & (element[1:] == element[:-1])]
 
 
-def _contains(values: np.ndarray, array: np.ndarray) -> np.ndarray:
-    """Which elements of `array` are among the sorted `values`."""
-    if not len(values):
-        return np.zeros(len(array), np.bool_)
-    return values[np.minimum(np.searchsorted(values, array), len(values) - 1)] == array
+def _among(values: np.ndarray, array: np.ndarray) -> np.ndarray:
+    """Which elements of `array` are among the `values`, all of which it has."""
+    at, size = _table(array)
+    if size <= DENSE * len(array):
+        marked = np.zeros(size, np.bool_)
+        marked[values - (array[0] - at[0])] = True
+        return marked[at]
+    return np.isin(array, values)
+
+
+def _table(array: np.ndarray) -> tuple[np.ndarray, int]:
+    """Where each element is in a table from the least to the largest, and the table's size."""
+    if not len(array):
+        return array, 0
+    low = array.min()
+    return array - low, int(array.max() - low) + 1
 
 
 def _pairs(touched: Touched, span: int) -> Iterator[Race]:
