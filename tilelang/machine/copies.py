@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from tilelang.machine.groups import Groups
 from tilelang.machine.lanes import Lanes
 from tilelang.machine.memory import Cells
 from tilelang.machine.plan import Step
@@ -30,30 +31,22 @@ class Copy:
 
 
 @dataclass
-class Copies:
-    """The copies of a batch. `groups`: how many groups each thread has closed."""
+class Copies(Groups):
+    """The copies of a batch."""
 
-    programs: int
-    threads: int
     pending: list[Copy] = field(default_factory=list)
 
-    def __post_init__(self) -> None:
-        self.groups = np.zeros((self.programs, self.threads), np.int64)
-
     def issue(self, step: Step, cells: Cells, position: np.ndarray, values: np.ndarray, mask: np.ndarray) -> None:
-        self.pending.append(Copy(step, cells, position, values, mask, self.groups.copy()))
+        self.pending.append(Copy(step, cells, position, values, mask, self.closed.copy()))
         if cells.in_flight is None:
             cells.in_flight = np.zeros(len(cells.data), np.bool_)
         cells.in_flight[cells.cell(position, self.programs)[mask]] = True
 
-    def commit(self, lanes: Lanes) -> None:
-        self.groups += active(lanes)
-
     def arrive(self, leave: int, lanes: Lanes) -> Iterator[tuple[Copy, Lanes]]:
         """Write what these lanes wait for; each copy with the lanes of it that arrived."""
-        waiting, left = active(lanes), []
+        left = []
         for copy in self.pending:
-            landing = copy.mask & (waiting & (copy.group < self.groups - leave))
+            landing = copy.mask & self.ended(copy.group, leave, lanes)
             if landing.any():
                 landed = Lanes(copy.mask.shape, landing)
                 copy.cells.store(copy.position, copy.values, landed)
@@ -65,9 +58,3 @@ class Copies:
             if copy.mask.any():
                 left.append(copy)
         self.pending = left
-
-
-def active(lanes: Lanes) -> np.ndarray:
-    """Which threads come, bool (programs, threads)."""
-    mask = np.asarray(True) if lanes.mask is None else lanes.mask.any(axis=0)
-    return np.broadcast_to(mask, lanes.shape[1:])

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from tilelang.machine.copies import active
+from tilelang.machine.groups import Groups, active
 from tilelang.machine.lanes import Lanes
 from tilelang.machine.memory import Registers
 from tilelang.machine.races import Access, AccessLog
@@ -33,29 +33,21 @@ class Product:
 
 
 @dataclass
-class Products:
-    """The products of a batch. `groups`: how many groups each thread has closed."""
+class Products(Groups):
+    """The products of a batch."""
 
-    programs: int
-    threads: int
     pending: list[Product] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.groups = np.zeros((self.programs, self.threads), np.int64)
 
     def start(self, registers: Registers, first: np.ndarray, count: int, reads: Sequence[tuple[str, Access]],
               lanes: Lanes) -> None:
-        started = Product(registers, first, count, tuple(reads), active(lanes), self.groups.copy())
+        started = Product(registers, first, count, tuple(reads), active(lanes), self.closed.copy())
         self.pending.append(started)
         _mark(started, started.mask, True)
 
-    def commit(self, lanes: Lanes) -> None:
-        self.groups += active(lanes)
-
     def wait(self, leave: int, lanes: Lanes) -> None:
-        waiting, left = active(lanes), []
+        left = []
         for product in self.pending:
-            ended = product.mask & waiting & (product.group < self.groups - leave)
+            ended = product.mask & self.ended(product.group, leave, lanes)
             _mark(product, ended, False)
             product = replace(product, mask=product.mask & ~ended)
             if product.mask.any():

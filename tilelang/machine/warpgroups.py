@@ -21,7 +21,7 @@ from tilelang.ir.attrs import int_attr
 from tilelang.ir.core import Value
 from tilelang.machine import traffic
 from tilelang.machine.batch import Batch
-from tilelang.machine.copies import active
+from tilelang.machine.groups import active
 from tilelang.machine.lanes import Lanes
 from tilelang.machine.memory import PUBLISHED, Cells
 from tilelang.machine.operations import acting_lanes, check_arrived, check_written, log_access
