@@ -247,6 +247,12 @@ def test_depth_is_limited(opening: str) -> None:
         parse_kernel(text)
 
 
+@pytest.mark.parametrize("key", ["inf", "nan", "inf.x", "infinite", "true", "a b"])
+def test_attributes_whose_names_look_like_numbers_read_back(key: str) -> None:
+    kernel = Kernel("k", (), (), Block((), ()), attrs={key: 1})
+    assert parse_kernel(print_kernel(kernel)) == kernel
+
+
 def test_allowed_depth_reads_back() -> None:
     op = Op("yield")
     for _ in range(MAX_DEPTH - 2):

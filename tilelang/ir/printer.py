@@ -34,7 +34,7 @@ from tilelang.ir.core import Attr, Block, Kernel, Op, Value
 BLOCK_WORDS = {"if": "else", "while": "do"}
 """The word between the two blocks of an op, for the reader's eye."""
 
-PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
+PLAIN_KEY = re.compile(r"(?!(?:inf|nan)\b)[A-Za-z_][A-Za-z0-9_.]*")
 VALUE_NAME = re.compile(r"[A-Za-z0-9_.]+")
 
 
