@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 from tilelang.diagnostics import Diagnostic, Sink, Source
 from tilelang.syntax import ast
 from tilelang.syntax.parsing import parse
@@ -94,3 +96,18 @@ def show(node: object) -> str:
             text += f" else {show(other)}" if other else ""
             return f"({text})" if mask or other else text
     raise AssertionError(node)
+
+
+def same(one: object, other: object) -> bool:
+    """What `==` says of two trees, without recursion: dataclasses compare themselves through C, for whose stack Python
+    3.12 has a limit of its own."""
+    pairs = [(one, other)]
+    while pairs:
+        a, b = pairs.pop()
+        if isinstance(a, ast.Node) and type(a) is type(b):
+            pairs += [(getattr(a, field.name), getattr(b, field.name)) for field in fields(a) if field.compare]
+        elif isinstance(a, (tuple, list)) and type(a) is type(b) and len(a) == len(b):  # type: ignore[arg-type]
+            pairs += zip(a, b, strict=True)  # type: ignore[call-overload]
+        elif isinstance(a, ast.Node) or a != b:
+            return False
+    return True

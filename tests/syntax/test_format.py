@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.syntax.helpers import KERNEL, MATMUL, SOFTMAX, parsed
+from tests.syntax.helpers import KERNEL, MATMUL, SOFTMAX, parsed, same
 from tilelang.diagnostics import Sink, Source
 from tilelang.syntax.format import format_source
 from tilelang.syntax.layout import WIDTH
 from tilelang.syntax.lexing import lex
-from tilelang.syntax.limits import deep_trees
 from tilelang.syntax.parsing import parse
 
 PROGRAMS = sorted((Path(__file__).parent.parent / "programs").glob("*.tile"))
@@ -35,8 +34,7 @@ def check_properties(text: str) -> None:
     """Idempotent; same AST; same comments; no blanks at line ends; one line end at the end."""
     once = formatted(text)
     assert formatted(once) == once
-    with deep_trees():
-        assert parse(Source(once), Sink()) == parse(Source(text), Sink())
+    assert same(parse(Source(once), Sink()), parse(Source(text), Sink()))
     assert comments(once) == comments(text)
     for line in once.replace("\r\n", "\n").split("\n"):
         assert line == line.rstrip()

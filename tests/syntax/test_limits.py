@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.syntax.helpers import KERNEL, mistakes, parsed
+from tests.syntax.helpers import KERNEL, mistakes, parsed, same
 from tilelang.diagnostics import Sink, Source
 from tilelang.syntax import ast
 from tilelang.syntax.lexing import lex, read_source
@@ -129,11 +129,26 @@ def test_number_of_tokens() -> None:
 
 
 def test_deep_trees_lets_recursive_walks_finish() -> None:
-    text = let(" + ".join(["x"] * 2_000))
+    def terms(expr: ast.Expr) -> int:
+        return terms(expr.left) + terms(expr.right) if isinstance(expr, ast.Binary) else 1
+
+    stmt = parsed(let(" + ".join(["x"] * 2_000))).kernels[0].body.body[0]
+    assert isinstance(stmt, ast.Let)
     before = sys.getrecursionlimit()
+    with pytest.raises(RecursionError):
+        terms(stmt.value)
     with deep_trees():
-        assert parsed(text) == parsed(text)
+        assert terms(stmt.value) == 2_000
     assert sys.getrecursionlimit() == before
+
+
+def test_trees_are_compared_at_any_depth() -> None:
+    """As `==` does where it can."""
+    texts = ["x", "x + 1", "x + 1.0", "1 + x", "f(x, y)", "f(x)", "x[1, 2]", "(x + 1)", "x   +  1", "-x", "x as f32"]
+    trees = [parsed(let(text)) for text in texts]
+    assert [[same(a, b) for a in trees] for b in trees] == [[a == b for a in trees] for b in trees]
+    long, other = let(" + ".join(["x"] * 2_000)), let(" + ".join(["y", *["x"] * 1_999]))
+    assert same(parsed(long), parsed(long)) and not same(parsed(long), parsed(other))
 
 
 def test_dumps_of_deep_trees() -> None:

@@ -60,7 +60,7 @@ class _Planner:
             if THREAD_OPS[op.name].terminator:
                 handed = op.operands
                 continue
-            blocks = tuple(self.block(inner) for inner in op.blocks)
+            blocks = tuple([self.block(inner) for inner in op.blocks])  # a list: see `deep_trees`
             lanes = self.lanes.get(id(op), 0)
             steps.append(Step(op, number, blocks, dead.get(place, ()), lanes, _used(op) if lanes else ()))
         return Plan(block.args, tuple(steps), handed)

@@ -28,7 +28,11 @@ _FRAMES_PER_LEVEL = 8
 
 @contextmanager
 def deep_trees() -> Iterator[None]:
-    """Raise Python's recursion limit so that a recursive walk over any accepted tree fits; restore it."""
+    """Raise Python's recursion limit so that a recursive walk over any accepted tree fits; restore it.
+
+    The walk must be Python all the way: for calls that pass through C, as when dataclasses are compared, by `map`, or
+    in a tuple made of a generator, Python 3.12 has a limit of its own that nothing raises.
+    """
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(max(before, MAX_TREE_HEIGHT * _FRAMES_PER_LEVEL + before))
     try:
