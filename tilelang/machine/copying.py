@@ -18,9 +18,7 @@ from tilelang.machine.lanes import Lanes
 from tilelang.machine.operations import acting_lanes, log_access
 from tilelang.machine.plan import Step
 from tilelang.machine.report import Problem
-
-CHUNK = 16
-"""Bytes of a copy."""
+from tilelang.machine.traffic import CHUNK
 
 
 def copy_async(step: Step, lanes: Lanes, batch: Batch) -> None:
@@ -37,16 +35,16 @@ def copy_async(step: Step, lanes: Lanes, batch: Batch) -> None:
     position = np.broadcast_to(first.astype(np.int64) + element, wide.shape)
     writing = acting_lanes(step, position, target.inside(position), wide, batch)
     if wanted is not None:
-        wanted = acting_lanes(step, read - source.origin, source.inside(read) | ~_mask(wanted), wanted, batch)
+        wanted = acting_lanes(step, read - source.origin, source.inside(read) | ~wanted.everywhere, wanted, batch)
     if writing is None:
         return
     values = np.zeros(wide.shape, target.data.dtype)
     if wanted is not None:
         log_access(step, source, read, wanted, batch)
-        chosen = _mask(wanted)
+        chosen = wanted.everywhere
         values[chosen] = source.data[read[chosen]]
     log_access(step, target, position, writing, batch, writes=True)
-    batch.copies.issue(step, target, position, values, _mask(writing))
+    batch.copies.issue(step, target, position, values, writing.everywhere)
     _count(step, first, start, count, lanes, batch)
 
 
@@ -67,10 +65,6 @@ def _aligned(step: Step, first: np.ndarray, start: np.ndarray, lanes: Lanes, bat
     if crooked.any():
         batch.found(Problem.MISALIGNED, step.op, step.number, crooked, lanes, first)
     return not crooked.any()
-
-
-def _mask(lanes: Lanes) -> np.ndarray:
-    return np.broadcast_to(np.asarray(True) if lanes.mask is None else lanes.mask, lanes.shape)
 
 
 def commit(step: Step, lanes: Lanes, batch: Batch) -> None:

@@ -28,6 +28,7 @@ from tilelang.ir.core import Kernel, LocalType, Op, SharedType, TensorType
 from tilelang.ir.host_types import numpy_dtype, scalar
 from tilelang.ir.numerics import compute
 from tilelang.machine.batch import Batch, Launch, Watch
+from tilelang.machine.chunks import CHUNK_OPERATIONS
 from tilelang.machine.control import CONTROL, LANES
 from tilelang.machine.copying import COPY_OPERATIONS
 from tilelang.machine.lanes import Lanes
@@ -41,7 +42,8 @@ from tilelang.machine.vectors import VECTOR_OPERATIONS
 from tilelang.machine.warpgroups import GROUP_OPERATIONS
 from tilelang.syntax.limits import deep_trees
 
-HANDLERS = {**OPERATIONS, **WARP_OPERATIONS, **VECTOR_OPERATIONS, **COPY_OPERATIONS, **GROUP_OPERATIONS}
+HANDLERS = {**OPERATIONS, **WARP_OPERATIONS, **VECTOR_OPERATIONS, **CHUNK_OPERATIONS, **COPY_OPERATIONS,
+            **GROUP_OPERATIONS}
 """What is neither elementwise nor control flow."""
 WRITES_GLOBAL = ("global.store", "global.store_vector", "global.atomic")
 MEMORY = 1 << 28

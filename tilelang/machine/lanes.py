@@ -63,6 +63,11 @@ class Lanes:
         """The condition, false for lanes that are not active."""
         return condition if self.mask is None else condition & self.mask
 
+    @property
+    def everywhere(self) -> np.ndarray:
+        """The mask at full size, bool (trips, programs, threads)."""
+        return np.broadcast_to(np.asarray(True) if self.mask is None else self.mask, self.shape)
+
     def spread(self, array: np.ndarray) -> np.ndarray:
         """What the active lanes hold, one element for each, in order of trips, programs, threads."""
         full = np.broadcast_to(array, self.shape)

@@ -23,13 +23,12 @@ from tilelang.machine.memory import Registers
 from tilelang.machine.operations import acting_lanes, check_arrived, check_settled, check_written, log_access
 from tilelang.machine.plan import Step
 from tilelang.machine.report import Problem
+from tilelang.machine.traffic import CHUNK
 from tilelang.tiling import mma as layouts
 from tilelang.tiling import mma_bytes, mma_words
 
 ROW = 8
 """Elements of 16 bits in a row of a matrix."""
-CHUNK = 16
-"""Bytes of it."""
 
 
 def load_matrix(step: Step, lanes: Lanes, batch: Batch) -> None:

@@ -19,6 +19,8 @@ from tilelang.machine.lanes import WARP, Lanes, by_warp
 SECTOR = 32
 BANKS = 32
 BANK_BYTES = 4
+CHUNK = 16
+"""Bytes that a thread moves at once, at most."""
 NOBODY = np.iinfo(np.int64).max
 """Stands in a row for a lane that accesses nothing; sorts last."""
 

@@ -13,12 +13,13 @@ import numpy as np
 from tilelang.ir.attrs import int_attr
 from tilelang.machine import traffic
 from tilelang.machine.batch import Batch
-from tilelang.machine.chunks import CHUNK_OPERATIONS
 from tilelang.machine.lanes import Lanes
 from tilelang.machine.memory import Cells
 from tilelang.machine.operations import acting_lanes, check_arrived, check_settled, check_written, log_access
 from tilelang.machine.plan import Step
 from tilelang.machine.report import Problem
+
+Moved = tuple[Cells, np.ndarray, Lanes]
 
 
 def load_vector(step: Step, lanes: Lanes, batch: Batch) -> None:
@@ -54,21 +55,25 @@ def store_vector(step: Step, lanes: Lanes, batch: Batch) -> None:
         cells.store(position, np.stack(values), acting)
 
 
-def _moved(step: Step, lanes: Lanes, batch: Batch, *, writes: bool) -> tuple[Cells, np.ndarray, Lanes] | None:
-    """The tensor, the positions of all elements, one trip for each, and the lanes that may go there."""
-    op, width = step.op, int_attr(step.op, "width")
-    cells, first = batch.cells[op.operands[0].name], batch.get(op.operands[1])
+def _moved(step: Step, lanes: Lanes, batch: Batch, *, writes: bool) -> Moved | None:
+    cells, first = batch.cells[step.op.operands[0].name], batch.get(step.op.operands[1])
+    return touch_run(step, cells, first, int_attr(step.op, "width"), lanes, batch, writes=writes)
+
+
+def touch_run(step: Step, cells: Cells, first: np.ndarray, width: int, lanes: Lanes, batch: Batch, *,
+              writes: bool) -> Moved | None:
+    """Count and log an access of each lane to `width` neighbours from `first` on: the memory, the positions of all
+    elements, one trip for each, and the lanes that may go there. None if there are none."""
     crooked = lanes.among(first % width != 0)
     if crooked.any():
-        batch.found(Problem.MISALIGNED, op, step.number, crooked, lanes, first)
-    start = first + cells.origin
+        batch.found(Problem.MISALIGNED, step.op, step.number, crooked, lanes, first)
+    start = first.astype(np.int64) + cells.origin
     position = start + np.arange(width)[:, None, None]
     acting = acting_lanes(step, position - cells.origin, cells.inside(position),
                           Lanes((width, *lanes.shape[1:]), lanes.mask), batch)
     if acting is None:
         return None
-    item = cells.data.itemsize * width
-    counts = batch.counts(step.number)
+    item, counts = cells.data.itemsize * width, batch.counts(step.number)
     counts.bytes += lanes.count * item
     if cells.private:
         wavefronts, conflicts = traffic.wavefronts(start // width, item, lanes)
@@ -81,6 +86,6 @@ def _moved(step: Step, lanes: Lanes, batch: Batch, *, writes: bool) -> tuple[Cel
 
 
 VECTOR_OPERATIONS: dict[str, Callable[[Step, Lanes, Batch], None]] = {
-    "global.load_vector": load_vector, "global.store_vector": store_vector, **CHUNK_OPERATIONS,
+    "global.load_vector": load_vector, "global.store_vector": store_vector,
     "shared.load_vector": load_vector, "shared.store_vector": store_vector,
 }

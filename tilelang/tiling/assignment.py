@@ -230,5 +230,6 @@ class _Sides:
         network.edge(user, (value, LINEAR_SIDE), NEVER)
 
     def _price(self, network: Network, value: Value) -> None:
+        """What it costs if users are on the held side and the value is not, and the other way round."""
         network.edge(self._node(value), (value, HELD_SIDE), self.weights[value])
         network.edge((value, LINEAR_SIDE), self._node(value), self.weights[value])
